@@ -1,0 +1,575 @@
+"""WebSockets through the one port, over real loopback sockets in virtual time."""
+
+import errno
+import logging
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+from trio_websocket import ConnectionClosed, WebSocketConnection
+
+from tests.gateway.edge_kit import Edge, echo, running, upgrade
+from vance_sdk.wire.params import ConnectionParams
+from vancetope.errors import HomeError
+from vancetope.gateway.websocket import ConnectionLost, WebSocket
+
+#: One text frame "hi" of a client, masked with zeros (RFC 6455 section 5.2).
+MASKED_HI = b"\x81\x82\x00\x00\x00\x00hi"
+
+
+@pytest.fixture
+def autojump_clock() -> MockClock:
+    """Virtual time that lets the kernel move loopback bytes before it jumps."""
+    return MockClock(autojump_threshold=0.05)
+
+
+async def close_code(websocket: WebSocketConnection) -> tuple[int, str | None]:
+    with pytest.raises(ConnectionClosed) as caught:
+        await websocket.get_message()
+    assert caught.value.reason is not None
+    return caught.value.reason.code, caught.value.reason.reason
+
+
+class Recorder:
+    """A handler that notes how each socket ended."""
+
+    def __init__(self) -> None:
+        self.lost: list[tuple[int, str]] = []
+        self.seen: list[tuple[ConnectionParams, str]] = []
+        self.accepted = trio.Event()
+        self.ended = trio.Event()
+
+    async def __call__(
+        self, websocket: WebSocket, params: ConnectionParams, peer: str
+    ) -> None:
+        self.seen.append((params, peer))
+        self.accepted.set()
+        try:
+            await self.use(websocket)
+        except ConnectionLost as lost:
+            self.lost.append((lost.code, lost.reason))
+            raise
+        finally:
+            self.ended.set()
+
+    async def use(self, websocket: WebSocket) -> None:
+        while True:
+            await websocket.receive()
+
+
+async def test_frames_go_both_ways_and_the_parameters_reach_the_handler() -> None:
+    seen: list[tuple[ConnectionParams, str]] = []
+
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        seen.append((params, peer))
+        await echo(ws, params, peer)
+
+    async with running(handler) as edge:
+        async with edge.websocket("?profile=foot&name=laptop") as client:
+            for text in ("", "hi", "作业", "x" * 1000):
+                await client.send_message(text)
+                assert await client.get_message() == text
+
+    [(params, peer)] = seen
+    assert params == ConnectionParams(profile="foot", name="laptop")
+    assert peer.startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    "query", ["?profile=", "?profile=UP", "?name=", "?name=a%20b", "?name=a&name=b"]
+)
+async def test_a_bad_parameter_is_a_readable_400_before_the_upgrade(query: str) -> None:
+    recorder = Recorder()
+    async with running(recorder) as edge, edge.caller() as caller:
+        answer = await caller.ask(upgrade("/api/ws" + query))
+        assert await caller.is_closed()
+
+    assert answer.status == 400
+    assert answer.json["error"]["code"] == "bad_request"
+    assert query[1:5] in answer.json["error"]["message"]
+    assert recorder.seen == []
+
+
+async def test_a_handshake_of_another_version_is_told_the_right_one() -> None:
+    async with running() as edge, edge.caller() as caller:
+        answer = await caller.ask(upgrade(Sec_WebSocket_Version="8"))
+
+    assert answer.status == 426
+    assert answer.headers["sec-websocket-version"] == "13"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "localhost:1"}, 421),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+    ],
+)
+async def test_a_foreign_caller_gets_no_websocket(
+    headers: dict[str, str], status: int
+) -> None:
+    async with running() as edge, edge.caller() as caller:
+        answer = await caller.ask(upgrade(**headers))
+        assert await caller.is_closed()
+
+    assert answer.status == status
+
+
+async def test_our_own_origin_gets_a_websocket() -> None:
+    async with running() as edge, edge.caller() as caller:
+        port = edge.address.port
+        answer = await caller.ask(
+            upgrade(host=f"LOCALHOST:{port}", Origin=f"http://127.0.0.1:{port}")
+        )
+
+    assert answer.status == 101
+
+
+async def test_frames_sent_right_behind_the_handshake_are_not_lost() -> None:
+    # Seen to fail without ReplayStream's gate: the library drops the frame.
+    async with running() as edge, edge.caller() as caller:
+        answer = await caller.ask(upgrade().encode() + MASKED_HI)
+
+        assert answer.status == 101
+        assert (await caller.stream.receive_some(4)) == b"\x81\x02hi"
+
+
+async def test_a_binary_frame_closes_1003() -> None:
+    recorder = Recorder()
+    async with running(recorder) as edge, edge.websocket() as client:
+        await client.send_message(b"\x00")
+
+        assert (await close_code(client))[0] == 1003
+        await recorder.ended.wait()
+    assert recorder.lost == [(1003, "binary frames are not used")]
+
+
+@pytest.mark.parametrize(
+    ("frames", "fits"),
+    [
+        (["x" * 65536], True),
+        (["x" * 65537], False),
+        (["é" * 32768], True),
+        (["é" * 32769], False),
+        (["", "x" * 2**20], True),
+        (["", "x" * (2**20 + 1)], False),
+        (["", "é" * (2**19 + 1)], False),
+        (["", "x" * 3 * 2**20], False),
+        (["x" * 3 * 2**20], False),
+    ],
+)
+async def test_the_first_frame_holds_64_kib_and_later_ones_1_mib(
+    frames: list[str], fits: bool
+) -> None:
+    async with running() as edge, edge.websocket() as client:
+        for frame in frames[:-1]:
+            await client.send_message(frame)
+            assert await client.get_message() == frame
+        with trio.move_on_after(30):
+            try:
+                await client.send_message(frames[-1])
+            except ConnectionClosed:
+                assert not fits
+        if fits:
+            assert await client.get_message() == frames[-1]
+        else:
+            assert (await close_code(client))[0] == 1009
+
+
+async def test_the_peers_close_code_and_reason_reach_the_handler() -> None:
+    recorder = Recorder()
+    async with running(recorder) as edge, edge.websocket() as client:
+        await client.aclose(4002, "bye")
+        await recorder.ended.wait()
+
+    assert recorder.lost == [(4002, "bye")]
+
+
+async def test_a_socket_that_breaks_off_is_lost_with_1006() -> None:
+    recorder = Recorder()
+    async with running(recorder) as edge:
+        async with edge.websocket():
+            await recorder.accepted.wait()
+        await recorder.ended.wait()
+
+    assert [code for code, _ in recorder.lost] == [1006]
+
+
+async def test_the_handlers_close_code_reaches_the_peer() -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        await ws.close(4401, "r" * 300)
+
+    async with running(handler) as edge, edge.websocket() as client:
+        assert await close_code(client) == (4401, "r" * 123)
+
+
+async def test_a_handler_that_returns_closes_1000() -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        pass
+
+    async with running(handler) as edge, edge.websocket() as client:
+        assert (await close_code(client))[0] == 1000
+
+
+async def test_a_handler_that_fails_closes_1011_and_others_live_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        async with trio.open_nursery():
+            if await ws.receive() == "fail":
+                raise KeyError("a secret of the handler")
+            await echo(ws, params, peer)
+
+    async with (
+        running(handler) as edge,
+        edge.websocket() as other,
+        edge.websocket() as client,
+    ):
+        await other.send_message("first")
+        await client.send_message("fail")
+
+        code, reason = await close_code(client)
+        await other.send_message("still here?")
+        assert await other.get_message() == "still here?"
+
+    assert (code, reason) == (1011, "internal error")
+    [record] = [r for r in caplog.records if r.levelno >= logging.ERROR]
+    assert record.exc_info is not None
+
+
+async def test_a_group_of_lost_connections_is_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended = trio.Event()
+
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ws.receive)
+        finally:
+            ended.set()
+
+    async with running(handler) as edge:
+        async with edge.websocket() as client:
+            await client.aclose(1000)
+        await ended.wait()
+
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+async def test_a_ping_is_answered() -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        await ws.ping()
+        await ws.send("alive")
+        await ws.receive()
+
+    async with running(handler) as edge, edge.websocket() as client:
+        assert await client.get_message() == "alive"
+
+
+async def test_a_peer_that_vanished_is_given_up_after_the_ping_deadline(
+    autojump_clock: MockClock,
+) -> None:
+    started = trio.current_time()
+
+    class Pinging(Recorder):
+        async def use(self, websocket: WebSocket) -> None:
+            await websocket.ping()
+
+    recorder = Pinging()
+    async with running(recorder, ping_timeout_s=7) as edge, edge.caller() as caller:
+        await caller.ask(upgrade())
+        await recorder.ended.wait()
+
+    assert recorder.lost == [(1006, "no answer to a ping")]
+    assert 7 <= trio.current_time() - started < 8
+
+
+async def test_a_pending_receive_ends_with_the_ping_that_times_out(
+    autojump_clock: MockClock,
+) -> None:
+    recorder = Recorder()
+
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        async def ping() -> None:
+            with pytest.raises(ConnectionLost):
+                await ws.ping()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ping)
+            await recorder(ws, params, peer)
+
+    async with running(handler) as edge, edge.caller() as caller:
+        await caller.ask(upgrade())
+        await recorder.ended.wait()
+
+    assert recorder.lost == [(1006, "no answer to a ping")]
+
+
+async def flood(websocket: WebSocket) -> None:
+    while True:
+        await websocket.send("x" * 100_000)
+
+
+async def test_a_peer_that_never_reads_is_cut_after_the_send_deadline(
+    autojump_clock: MockClock,
+) -> None:
+    class Flooding(Recorder):
+        async def use(self, websocket: WebSocket) -> None:
+            await flood(websocket)
+
+    recorder = Flooding()
+    async with running(recorder, send_timeout_s=5) as edge, edge.caller() as caller:
+        await caller.ask(upgrade())
+        await recorder.ended.wait()
+
+    assert recorder.lost == [(4429, "the peer reads too slowly")]
+
+
+async def test_a_peer_that_reads_slowly_but_steadily_is_kept(
+    autojump_clock: MockClock,
+) -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        async with trio.open_nursery() as nursery:
+            for _ in range(8):
+                nursery.start_soon(ws.send, "x" * 2**20)
+        await ws.send("last")
+        await ws.receive()
+
+    async with running(handler, send_timeout_s=5) as edge, edge.websocket() as client:
+        for _ in range(8):
+            await trio.sleep(4)
+            assert len(await client.get_message()) == 2**20
+        assert await client.get_message() == "last"
+        await trio.sleep(60)
+        await client.ping()
+
+
+async def test_a_send_cut_short_by_its_caller_closes_the_socket(
+    autojump_clock: MockClock,
+) -> None:
+    # Otherwise the close frame lands in the middle of the frame that was cut.
+    class Impatient(Recorder):
+        async def use(self, websocket: WebSocket) -> None:
+            with trio.move_on_after(1):
+                await flood(websocket)
+            await websocket.send("more")
+
+    recorder = Impatient()
+    async with running(recorder) as edge, edge.caller() as caller:
+        await caller.ask(upgrade())
+        await recorder.ended.wait()
+
+    assert recorder.lost == [(4429, "a send was cut short")]
+
+
+async def test_a_send_under_a_cancelled_scope_harms_nothing() -> None:
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await ws.send("never")
+        await ws.send("still open")
+        await ws.receive()
+
+    async with running(handler) as edge, edge.websocket() as client:
+        assert await client.get_message() == "still open"
+
+
+async def test_a_silent_connection_is_answered_408_after_the_head_timeout(
+    autojump_clock: MockClock,
+) -> None:
+    started = trio.current_time()
+    async with running(head_timeout_s=10) as edge, edge.caller() as caller:
+        await caller.send("GET / HTTP/1.1\r\nHost: loc")
+        answer = await caller.answer()
+
+        assert answer.status == 408
+        assert 10 <= trio.current_time() - started < 11
+
+
+async def test_a_head_that_drips_in_does_not_extend_its_deadline(
+    autojump_clock: MockClock,
+) -> None:
+    async with running(head_timeout_s=10) as edge, edge.caller() as caller:
+        async with trio.open_nursery() as nursery:
+
+            async def drip() -> None:
+                await caller.send("GET / HTTP/1.1\r\n")
+                while True:
+                    await caller.send("X: y\r\n")
+                    await trio.sleep(3)
+
+            nursery.start_soon(drip)
+            answer = await caller.answer()
+            nursery.cancel_scope.cancel()
+
+    assert answer.status == 408
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: \x00\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: b\r\n c\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"x" * 70_000, 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"x" * 3_000_000, 431),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    ],
+)
+async def test_malformed_bytes_get_an_error_in_the_one_shape(
+    data: bytes, status: int
+) -> None:
+    async with running() as edge, edge.caller() as caller:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(caller.send, data)
+            answer = await caller.answer()
+
+    assert answer.status == status
+    assert set(answer.json["error"]) == {"code", "message"}
+    assert answer.headers["connection"] == "close"
+
+
+async def test_a_newcomer_evicts_the_oldest_socket_before_authentication() -> None:
+    recorder = Recorder()
+    async with running(recorder, max_unauthenticated=2) as edge:
+        async with edge.websocket() as oldest, edge.caller() as silent:
+            await recorder.accepted.wait()
+            async with edge.websocket() as newest:
+                # `silent` may have been accepted before or after `newest`.
+                assert await close_code(oldest) == (
+                    4429,
+                    "too many sockets wait to authenticate",
+                )
+                await newest.ping()
+            del silent
+
+
+async def test_two_hundred_idle_sockets_leave_room_for_one_that_works() -> None:
+    authenticated = trio.Event()
+    evicted = trio.Event()
+    closed = 0
+
+    async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
+        if params.name == "owner":
+            ws.authenticated()
+            authenticated.set()
+        await echo(ws, params, peer)
+
+    async def idle(edge: Edge, hello: str) -> None:
+        nonlocal closed
+        async with edge.caller() as caller:
+            await caller.send(hello)
+            while not await caller.is_closed():
+                pass
+            closed += 1
+            if closed == 200 - 64:
+                evicted.set()
+
+    async with (
+        running(handler) as edge,
+        trio.open_nursery() as nursery,
+        edge.websocket("?name=owner") as owner,
+    ):
+        await authenticated.wait()
+        for index in range(200):
+            nursery.start_soon(idle, edge, upgrade() if index % 2 else "GET /")
+        await evicted.wait()
+        await owner.send_message("mine")
+        assert await owner.get_message() == "mine"
+        assert closed == 200 - 64
+
+        async with edge.websocket() as late:
+            await late.send_message("hello")
+            assert await late.get_message() == "hello"
+        nursery.cancel_scope.cancel()
+
+
+async def test_out_of_file_descriptors_is_survived(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = trio.SocketListener.accept
+    failures = iter([errno.EMFILE, errno.ENFILE])
+
+    async def accept(self: trio.SocketListener) -> trio.SocketStream:
+        stream = await original(self)
+        for code in failures:
+            await trio.aclose_forcefully(stream)
+            raise OSError(code, "no descriptor left")
+        return stream
+
+    monkeypatch.setattr(trio.SocketListener, "accept", accept)
+    async with running() as edge:
+        for _ in range(2):
+            async with edge.caller() as refused:
+                assert await refused.is_closed()
+        async with edge.websocket() as client:
+            await client.send_message("through")
+            assert await client.get_message() == "through"
+
+
+async def test_a_port_in_use_names_itself_and_the_fix() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.RaisesGroup(HomeError) as caught:
+            async with running(port=port):
+                raise AssertionError("it listens")
+
+    [error] = caught.value.exceptions
+    assert str(error) == (
+        f"cannot listen on 127.0.0.1:{port}: the port is in use. "
+        "Stop what uses it, or take a free one with `--port 0`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"host": "192.0.2.1"}, "cannot listen on 192.0.2.1:0: "),
+        ({"port": 70_000}, "70000 is not a port. Choose one"),
+        ({"allowed_hosts": ("*",)}, "allowed host '*'"),
+        ({"allowed_origins": ("null",)}, "allowed origin 'null'"),
+    ],
+)
+async def test_what_cannot_be_served_is_one_readable_line(
+    settings: dict[str, Any], text: str
+) -> None:
+    with pytest.RaisesGroup(HomeError) as caught:
+        async with running(**settings):
+            raise AssertionError("it listens")
+
+    assert str(caught.value.exceptions[0]).startswith(text)
+
+
+async def test_ipv6_is_served_and_written_in_brackets() -> None:
+    async with running(host="::1") as edge, edge.caller() as caller:
+        answer = await caller.ask(upgrade(host=f"[::1]:{edge.address.port}"))
+
+    assert answer.status == 101
+    assert edge.address.url == f"http://[::1]:{edge.address.port}"
+
+
+async def test_a_name_that_has_two_addresses_gets_one_port() -> None:
+    async with running(host="localhost") as edge:
+        async with edge.websocket() as client:
+            await client.send_message("a")
+            assert await client.get_message() == "a"
+
+
+def test_the_listener_loads_neither_quart_nor_hypercorn() -> None:
+    code = (
+        "import sys, vancetope.gateway.listener\n"
+        "print([m for m in ('quart', 'hypercorn', 'werkzeug') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,69 @@
+"""What every session shares, and what one session is."""
+
+import attrs
+import trio
+
+from vance_sdk.wire.messages.handshake import Capabilities
+from vance_sdk.wire.messages.tables import Outbound
+from vancetope.clock import Clock
+from vancetope.config.brain import BrainConfig
+from vancetope.events import Bus
+from vancetope.gateway.auth import Verifier
+from vancetope.gateway.session.outbox import Outbox
+from vancetope.gateway.websocket import WebSocket
+from vancetope.model.principal import Principal
+from vancetope.model.records import SessionRecord
+from vancetope.processes.commands.start import Starter
+from vancetope.processes.ports import ResultShaper
+from vancetope.processes.scheduler.timers import Timers
+from vancetope.store.db import Store
+from vancetope.tools.clients import Clients, ConnectedClient
+from vancetope.tools.registry import Registry
+from vancetope.tools.router import Router
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Hub:
+    """The ports a session works with, injected by the composition root."""
+
+    config: BrainConfig
+    clock: Clock
+    store: Store
+    bus: Bus
+    verifier: Verifier
+    registry: Registry
+    clients: Clients
+    router: Router
+    timers: Timers
+    starter: Starter
+    shaper: ResultShaper
+    live: "dict[str, Session]" = attrs.field(factory=dict)
+
+
+@attrs.define(eq=False, kw_only=True)
+class Session:
+    """One connection that is past its handshake.
+
+    Attributes:
+        vtp: the client opted into PROTOCOL section 3.
+        order: held while a frame is answered, so that the direct answer comes before
+            every other frame about what it changed.
+        cursor: the last event that was projected for this client.
+        left: the client said `disconnect`.
+    """
+
+    hub: Hub
+    ws: WebSocket
+    who: Principal
+    record: SessionRecord
+    client: ConnectedClient
+    capabilities: Capabilities
+    vtp: bool
+    cursor: int
+    outbox: Outbox
+    order: trio.Lock = attrs.field(factory=trio.Lock)
+    left: bool = False
+
+    def put(self, frame: Outbound) -> None:
+        """Send a frame when it is its turn."""
+        self.outbox.put(frame)

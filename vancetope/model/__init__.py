@@ -1,0 +1,1 @@
+"""Ground: what exists in the Brain, as plain values and pure tables."""

@@ -1,0 +1,1 @@
+"""What the Brain is doing: commands, calls, the scheduler, engines, workflows."""

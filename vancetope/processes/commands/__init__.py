@@ -1,0 +1,1 @@
+"""What can be asked of the Brain: one function an intent, one transaction each."""

@@ -1,0 +1,228 @@
+"""The scheduler: picks ready tasks, lets their steps run, wakes what waited.
+
+It holds nothing that the store does not have: lanes are hints, and every step checks
+in its own transaction that the task is still ready.
+"""
+
+import logging
+from functools import partial
+from typing import Final
+
+import attrs
+import trio
+
+from vancetope.errors import BrainError
+from vancetope.events import Bus, Event, Subscription
+from vancetope.model.json import Json
+from vancetope.model.records import ProcessRecord, TaskRecord
+from vancetope.model.status import CauseKind, ProcessStatus
+from vancetope.processes import flow
+from vancetope.processes.commands import start
+from vancetope.processes.conclude import Concluder
+from vancetope.processes.scheduler import waits
+from vancetope.processes.scheduler.desk import facts_of
+from vancetope.processes.scheduler.lanes import Lane, Lanes
+from vancetope.processes.scheduler.steps import Steps
+from vancetope.processes.scheduler.timers import Timers
+from vancetope.store.db import Store
+from vancetope.store.queries import processes, tasks
+from vancetope.tools import clients as connected
+from vancetope.tools.clients import may_serve
+
+logger = logging.getLogger(__name__)
+
+#: Steps under way at once; each is short, since no step waits for a tool.
+STEPS_AT_ONCE: Final = 64
+#: Before a lane whose step could not be committed is looked at again.
+RETRY_S: Final = 1.0
+
+
+@attrs.define(eq=False)
+class Scheduler:
+    """One supervised task, with a child for every step that is under way.
+
+    Attributes:
+        own_only: run nothing but what was started since this Brain began (one that
+            was started for a single run leaves all other processes alone).
+        own: what was started since this Brain began.
+    """
+
+    store: Store
+    bus: Bus
+    steps: Steps
+    timers: Timers
+    concluder: Concluder
+    own_only: bool = False
+    own: set[str] = attrs.field(factory=set, init=False)
+    _lanes: Lanes = attrs.field(factory=Lanes, init=False)
+    _wake: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _at_once: int = attrs.field(default=0, init=False)
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Schedule until cancelled."""
+        kinds = (
+            start.STARTED,
+            flow.LANE_READY,
+            flow.CONCLUDE,
+            connected.CHANGED,
+            connected.WINDOW_FREED,
+        )
+        with self.bus.subscribe(*kinds) as news:
+            async with trio.open_nursery() as nursery:
+                self._look_at_everything(nursery)
+                nursery.start_soon(self._listen, news, nursery)
+                task_status.started()
+                await self._begin_steps(nursery)
+
+    def serves(self, process_id: str) -> bool:
+        """Whether this Brain runs this process."""
+        return not self.own_only or process_id in self.own
+
+    def own_at_work(self) -> bool:
+        """Whether something started here goes on without anybody's help."""
+        found = map(self._process, self.own)
+        return any(one and one.status is ProcessStatus.RUNNING for one in found)
+
+    def _look_at_everything(self, nursery: trio.Nursery) -> None:
+        """What a boot, or a loss of hints, has to look at again."""
+        for lane in self.store.read(tasks.ready_lanes):
+            self._add(lane)
+        for process_id in self.store.read(processes.open_ids):
+            process = self._process(process_id)
+            if process is not None and process.open_tasks == 0:
+                nursery.start_soon(self._conclude, process_id)
+
+    def _process(self, process_id: str) -> ProcessRecord | None:
+        return self.store.read(lambda conn: processes.get(conn, process_id))
+
+    async def _listen(self, news: Subscription, nursery: trio.Nursery) -> None:
+        while True:
+            events = await news.wait()
+            if news.overflowed:
+                news.overflowed = False
+                self._lanes.release_all()
+                self._look_at_everything(nursery)
+            for event in events:
+                self._hear(event, nursery)
+            self._wake.set()
+
+    def _hear(self, event: Event, nursery: trio.Nursery) -> None:
+        body = event.body
+        process_id = event.process_id or ""
+        match event.kind:
+            case flow.LANE_READY:
+                self._add((process_id, str(body)))
+            case flow.CONCLUDE:
+                nursery.start_soon(self._conclude, process_id)
+            case start.STARTED:
+                if self.own_only:
+                    self.own.add(process_id)
+            case connected.CHANGED:
+                self._lanes.release_all()
+                gained = _strings(body, "gained")
+                if gained:
+                    nursery.start_soon(self._client_brings, event, gained)
+            case connected.WINDOW_FREED:
+                self._lanes.freed(str(_field(body, "client")))
+            case _:
+                pass
+
+    def _add(self, lane: Lane) -> None:
+        if self.serves(lane[0]):
+            self._lanes.add(lane)
+
+    async def _begin_steps(self, nursery: trio.Nursery) -> None:
+        while True:
+            self._wake = trio.Event()
+            while self._at_once < STEPS_AT_ONCE and (lane := self._lanes.next()):
+                self._begin_lane(lane, nursery)
+                await trio.lowlevel.checkpoint()
+            await self._wake.wait()
+
+    def _begin_lane(self, lane: Lane, nursery: trio.Nursery) -> None:
+        in_hand = self._lanes.in_hand(lane)
+        limit = min(self._lanes.appetite(lane), STEPS_AT_ONCE - self._at_once)
+        found = self.store.read(
+            lambda conn: tasks.ready(conn, *lane, limit + len(in_hand))
+        )
+        fresh = [task for task in found if task.id not in in_hand][:limit]
+        if len(fresh) < limit:
+            self._lanes.drop(lane)
+        for task in fresh:
+            self._lanes.take(lane, task.id)
+            self._at_once += 1
+            nursery.start_soon(self._step, lane, task)
+
+    async def _step(self, lane: Lane, task: TaskRecord) -> None:
+        full: str | None = None
+        again = False
+        try:
+            full = await self.steps.run(task)
+        except BrainError as exc:  # the store cannot be written just now
+            logger.warning("task.step_postponed %s: %s", task.id, exc)
+            await trio.sleep(RETRY_S)
+            again = True
+        except Exception:
+            logger.exception("task.step_broke %s", task.id)
+            await self.concluder.fail_task(task, "internal", "The step broke")
+        finally:
+            self._lanes.put_back(lane, task.id)
+            self._at_once -= 1
+            self._wake.set()
+        if full is not None:
+            self._lanes.hold(lane, full)
+            if self.steps.has_room(full):
+                self._lanes.freed(full)
+        elif again:
+            self._lanes.add(lane)
+        self.timers.look()
+
+    async def _conclude(self, process_id: str) -> None:
+        if self.serves(process_id):
+            await self.concluder.conclude(process_id)
+
+    async def _client_brings(self, event: Event, tools: list[str]) -> None:
+        """Make ready what waits for these tools and may be served by this client."""
+        client = self.steps.desk.clients.by_session(event.session_id or "")
+        if client is None:
+            return
+
+        def may(process: ProcessRecord) -> bool:
+            return self.serves(process.id) and may_serve(client, facts_of(process))
+
+        keys = waits.keys_of(tools, client.key)
+        await self._wake_all(CauseKind.CLIENT_TOOL, keys, may)
+
+    async def _wake_all(
+        self, kind: CauseKind, keys: list[str], may: waits.MayWake
+    ) -> None:
+        after, limit = "", waits.FIRST_PAGE
+        while True:
+            job = partial(waits.wake, kind=kind, keys=keys, may_wake=may)
+            page = await self._write_page(partial(job, after=after, limit=limit))
+            if not page.last:
+                return
+            after, limit = page.last, waits.PAGE
+
+    async def _write_page(self, job: "partial[waits.Page]") -> waits.Page:
+        while True:
+            try:
+                return await self.store.write(job)
+            except BrainError as exc:  # what has come is still here; try again
+                logger.warning("wake.postponed: %s", exc)
+                await trio.sleep(RETRY_S)
+
+
+def _field(body: Json, name: str) -> Json:
+    return body.get(name) if isinstance(body, dict) else None
+
+
+def _strings(body: Json, name: str) -> list[str]:
+    value = _field(body, name)
+    return (
+        [item for item in value if isinstance(item, str)]
+        if isinstance(value, list)
+        else []
+    )

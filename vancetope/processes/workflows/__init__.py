@@ -1,0 +1,1 @@
+"""Workflow files: task trees in YAML whose arguments are templates."""

@@ -1,0 +1,196 @@
+"""The filters of templates: all of them; nothing here reaches out."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PureWindowsPath
+from types import MappingProxyType
+from typing import Final, cast
+
+import orjson
+from jinja2.filters import FILTERS as JINJA
+from jinja2.tests import TESTS as JINJA_TESTS
+
+from vancetope.model.json import Json
+from vancetope.processes.workflows.budget import (
+    charge,
+    charge_deeply,
+    charged,
+    charged_deeply,
+    check_length,
+    plain,
+    shown,
+    weight,
+)
+
+#: Jinja's own filters that are kept as they are: their cost is linear, and what
+#: they make is no larger than what they get.
+_KEPT: Final = (
+    "abs",
+    "capitalize",
+    "count",
+    "d",
+    "default",
+    "filesizeformat",
+    "first",
+    "float",
+    "int",
+    "items",
+    "last",
+    "length",
+    "list",
+    "lower",
+    "map",
+    "reject",
+    "rejectattr",
+    "reverse",
+    "round",
+    "select",
+    "selectattr",
+    "title",
+    "trim",
+    "truncate",
+    "upper",
+    "wordcount",
+)
+
+_MARKDOWN: Final = re.compile(
+    r"[\\`*\[\]<>|~$]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|(?<=^)[#+=-]|(?<=^\d)[.)]"
+)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _string(value: object) -> str:
+    return shown(value)
+
+
+def _join(values: Iterable[object], separator: str = "") -> str:
+    parts: list[str] = []
+    length = 0
+    for value in values:
+        part = shown(value)
+        length += len(part) + len(separator)
+        check_length(length)
+        parts.append(part)
+    return separator.join(parts)
+
+
+def _replace(value: object, old: str, new: str) -> str:
+    text = shown(value)
+    found = text.count(old)
+    check_length(len(text) + found * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def _sum(values: Iterable[object], attribute: str | None = None) -> float:
+    total: float = 0
+    for value in values:
+        charge(1)
+        number = value
+        if attribute is not None:
+            if not isinstance(value, Mapping) or attribute not in value:
+                msg = f"sum: an item has no field {attribute!r}"
+                raise ValueError(msg)
+            number = value[attribute]
+        if not isinstance(number, (int, float)):
+            msg = f"sum adds numbers, not a {type(number).__name__}"
+            raise TypeError(msg)
+        total += number
+    return total
+
+
+def _tojson(value: object, indent: int | None = None) -> str:
+    option = orjson.OPT_INDENT_2 if indent else 0
+    return orjson.dumps(plain(value), option=option).decode()
+
+
+def _basename(value: object) -> str:
+    return PureWindowsPath(shown(value)).name
+
+
+def _line(value: object) -> str:
+    return _CONTROL.sub("", " ".join(shown(value).split()))
+
+
+def _markdown(value: object) -> str:
+    return _MARKDOWN.sub(lambda found: "\\" + found[0], _line(value))
+
+
+def _code(value: object) -> str:
+    line = _CONTROL.sub(" ", shown(value))
+    if not line.strip():
+        return ""
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if longest else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def _fit(texts: Iterable[object], size: int) -> list[str]:
+    kept: list[str] = []
+    for value in texts:
+        text = shown(value)
+        charge(weight(text))
+        size -= len(orjson.dumps(text))
+        if size < 0:
+            break
+        kept.append(text)
+    return kept
+
+
+def _each(values: Iterable[object], cost: int) -> Iterator[object]:
+    for value in values:
+        charge(cost)
+        yield value
+
+
+def _concat(values: list[object]) -> str:
+    return _join(values)
+
+
+def _weigh(value: object) -> object:
+    charge_deeply(value)
+    return value
+
+
+_OWN: Final[dict[str, Callable[..., object]]] = {
+    "basename": _basename,
+    "code": _code,
+    "fit": _fit,
+    "join": _join,
+    "md": _markdown,
+    "replace": _replace,
+    "string": _string,
+    "sum": _sum,
+    "tojson": _tojson,
+}
+
+#: Filters that compare values with one another, down to their last part.
+_COMPARING: Final = ("dictsort", "max", "min", "sort", "unique")
+
+#: The filters a template may name.
+FILTERS: Final = MappingProxyType(
+    {name: charged(cast("Callable[..., Json]", JINJA[name])) for name in _KEPT}
+    | {
+        name: charged_deeply(cast("Callable[..., Json]", JINJA[name]))
+        for name in _COMPARING
+    }
+    | {name: charged(function) for name, function in _OWN.items()}
+)
+
+#: Put in when a template is compiled; a template cannot name them.
+INNER_FILTERS: Final = MappingProxyType(
+    {"_each": _each, "_concat": _concat, "_weigh": _weigh}
+)
+
+#: Tests that do not look inside a value.
+_LOOKING: Final = frozenset({"boolean", "defined", "mapping", "none", "undefined"})
+
+#: The tests a template may name after `is`.
+TESTS: Final = MappingProxyType(
+    {
+        name: (charged if name in _LOOKING else charged_deeply)(
+            cast("Callable[..., bool]", test)
+        )
+        for name, test in JINJA_TESTS.items()
+    }
+)

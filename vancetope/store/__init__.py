@@ -1,0 +1,1 @@
+"""What survives a crash: one SQLite file, one writer, readers, migrations."""

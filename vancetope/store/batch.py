@@ -1,0 +1,316 @@
+"""Several writes in one transaction: the synchronous half of the writer.
+
+One batch is `BEGIN IMMEDIATE`, each job inside its own SAVEPOINT, `COMMIT`.  A job
+that raises is rolled back alone.  Some errors (a full disk, an I/O error) make SQLite
+roll back the whole transaction, savepoints and all; whatever ran after that would be
+committed statement by statement.  So the transaction is looked for after every job,
+and once it is lost that job has failed and each of the others runs again, alone.
+"""
+
+import logging
+import math
+import sqlite3
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeVar
+
+import attrs
+
+from vancetope.clock import Clock
+from vancetope.errors import Unavailable
+from vancetope.events import Event
+from vancetope.model.json import Json, dumps
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Primary result codes that speak of the file or the disk, not of the statement.
+_STORAGE_CODES: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+
+_FIXES: Final = {
+    sqlite3.SQLITE_BUSY: "Close the other program that holds the database.",
+    sqlite3.SQLITE_CORRUPT: "Stop the Brain and restore a backup.",
+    sqlite3.SQLITE_FULL: "Free some disk space; nothing has to be restarted.",
+    sqlite3.SQLITE_NOTADB: "Stop the Brain and restore a backup.",
+}
+_OTHER_FIX: Final = "Check the disk and the permissions of the home directory."
+
+_INSERT_EVENT: Final = (
+    "INSERT INTO event(at, kind, project_id, session_id, process_id, task_id, body)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class JobConnection(sqlite3.Connection):
+    """The writer's connection: jobs may not end the transaction they share.
+
+    The batch's own BEGIN and COMMIT are plain statements; these methods would commit
+    or roll back the neighbours' writes.
+    """
+
+    def commit(self) -> NoReturn:
+        """Refused: the batch commits."""
+        self._refuse()
+
+    def rollback(self) -> NoReturn:
+        """Refused: raise an exception to roll this job back."""
+        self._refuse()
+
+    def executescript(self, _sql: object) -> NoReturn:
+        """Refused: it commits first."""
+        self._refuse()
+
+    def __enter__(self) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        msg = "a job shares its transaction: raise to roll back, return to commit"
+        raise sqlite3.ProgrammingError(msg)
+
+
+@attrs.define(eq=False)
+class Tx:
+    """What a write function gets: the connection, the time, and the event log.
+
+    Attributes:
+        conn: the writer's connection, inside this job's savepoint.
+        now_ms: when the job began, UTC epoch milliseconds.
+    """
+
+    conn: sqlite3.Connection
+    now_ms: int
+    _events: list[Event] = attrs.field(factory=list)
+
+    def emit(
+        self,
+        kind: str,
+        *,
+        project_id: str | None = None,
+        session_id: str | None = None,
+        process_id: str | None = None,
+        task_id: str | None = None,
+        body: Json = None,
+    ) -> int:
+        """Insert an event row, to be published once it is committed.
+
+        Returns:
+            The event's `seq`.
+        """
+        text = None if body is None else dumps(body)
+        row = (self.now_ms, kind, project_id, session_id, process_id, task_id, text)
+        seq = self.conn.execute(_INSERT_EVENT, row).lastrowid
+        if seq is None:  # only if the table were a view
+            msg = "the event row has no number"
+            raise sqlite3.InternalError(msg)
+        event = Event(
+            seq=seq,
+            at=self.now_ms,
+            kind=kind,
+            project_id=project_id,
+            session_id=session_id,
+            process_id=process_id,
+            task_id=task_id,
+            body=body,
+        )
+        self._events.append(event)
+        return seq
+
+    def hint(
+        self, kind: str, *, process_id: str | None = None, body: Json = None
+    ) -> None:
+        """Publish something after the commit without a row: for this Brain alone.
+
+        The same hint twice in one job is one hint.
+        """
+        event = Event(kind=kind, at=self.now_ms, process_id=process_id, body=body)
+        if event not in self._events:
+            self._events.append(event)
+
+    def events(self) -> list[Event]:
+        """What this job emitted, in order."""
+        return list(self._events)
+
+
+@attrs.define(eq=False)
+class Job:
+    """One write function and what became of it."""
+
+    fn: Callable[[Tx], Any]
+    settled: bool = False
+    value: object = None
+    error: BaseException | None = None
+
+    def succeed(self, value: object) -> None:
+        """The job's transaction is committed."""
+        self.value, self.settled = value, True
+
+    def fail(self, error: BaseException) -> None:
+        """Nothing of the job is in the database."""
+        self.error, self.settled = error, True
+
+    def outcome(self) -> Any:
+        """The value, or raise the error (once)."""
+        error, self.error = self.error, None
+        if error is None:
+            return self.value
+        try:
+            raise error
+        finally:
+            del error  # a cycle through the traceback would keep cursors open
+
+
+@attrs.frozen(eq=False)
+class _Attempt:
+    """A job that ran inside a transaction whose fate is still open."""
+
+    job: Job
+    value: object = None
+    error: BaseException | None = None
+    events: list[Event] = attrs.field(factory=list)
+
+
+@attrs.define(eq=False)
+class Batch:
+    """Jobs to run together; filled in on the writer's thread.
+
+    Attributes:
+        jobs: in the order they came; one that is not settled after the run was not
+            reached and may be put back in the queue.
+        seconds: no further job is begun after this time.
+        events: what was committed, in commit order.
+        fault: the storage error that no commit has followed, or None.
+        committed: whether a transaction was committed.
+    """
+
+    jobs: list[Job]
+    clock: Clock
+    seconds: float
+    monotonic: Callable[[], float] = time.monotonic
+    events: list[Event] = attrs.field(factory=list)
+    fault: str | None = None
+    committed: bool = False
+
+    def run(self, conn: sqlite3.Connection) -> None:
+        """Settle the jobs: success means committed, an error that nothing was."""
+        for job in self._transact(conn, self.jobs, self.monotonic() + self.seconds):
+            self._transact(conn, [job], math.inf)
+
+    def _transact(
+        self, conn: sqlite3.Connection, jobs: list[Job], end: float
+    ) -> list[Job]:
+        """One transaction; returns the jobs that have to run again, each alone."""
+        try:
+            _roll_back(conn)
+            conn.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as exc:
+            for job in jobs:
+                job.fail(self._unavailable(exc))
+            return []
+        attempts: list[_Attempt] = []
+        for job in jobs:
+            if attempts and self.monotonic() >= end:
+                break
+            attempt = _attempt(conn, job, self.clock.now_ms())
+            if not conn.in_transaction:
+                job.fail(self._blame(attempt.error))
+                return [earlier.job for earlier in attempts]
+            attempts.append(attempt)
+        return self._commit(conn, attempts)
+
+    def _commit(self, conn: sqlite3.Connection, attempts: list[_Attempt]) -> list[Job]:
+        try:
+            conn.execute("COMMIT")
+        except sqlite3.Error as exc:
+            _roll_back(conn)
+            if primary_code(exc) != sqlite3.SQLITE_CONSTRAINT:
+                for attempt in attempts:
+                    attempt.job.fail(self._unavailable(exc))
+            elif len(attempts) == 1:
+                attempts[0].job.fail(exc)
+            else:  # a deferred constraint: alone, only the culprit will fail
+                return [attempt.job for attempt in attempts]
+            return []
+        self.committed, self.fault = True, None
+        for attempt in attempts:
+            if attempt.error is None:
+                attempt.job.succeed(attempt.value)
+                self.events += attempt.events
+            else:
+                attempt.job.fail(self._blame(attempt.error))
+        return []
+
+    def _blame(self, error: BaseException | None) -> BaseException:
+        """What the job's caller is told: its own error, unless the disk was at fault."""
+        if isinstance(error, sqlite3.Error) and primary_code(error) in _STORAGE_CODES:
+            return self._unavailable(error)
+        return error or sqlite3.ProgrammingError("the job ended its transaction")
+
+    def _unavailable(self, exc: sqlite3.Error) -> Unavailable:
+        self.fault = str(exc)
+        fix = _FIXES.get(primary_code(exc), _OTHER_FIX)
+        error = Unavailable(f"the store cannot be written: {exc}", fix=fix)
+        error.__cause__ = exc
+        return error
+
+
+def rows_only(value: T) -> T:
+    """Refuse a cursor as a result: left open it holds a snapshot, or the lock.
+
+    Raises:
+        TypeError: the value is a cursor.
+    """
+    if isinstance(value, sqlite3.Cursor):
+        msg = "return rows, not a cursor"
+        raise TypeError(msg)
+    return value
+
+
+def _attempt(conn: sqlite3.Connection, job: Job, now_ms: int) -> _Attempt:
+    tx = Tx(conn, now_ms)
+    try:
+        conn.execute("SAVEPOINT job")
+        value = rows_only(job.fn(tx))
+        conn.execute("RELEASE job")
+    except BaseException as exc:  # noqa: BLE001 - raised where the caller waits
+        # Cursors in the failed frames would keep their statements running, and a
+        # running INSERT ... RETURNING forbids the commit.
+        traceback.clear_frames(exc.__traceback__)
+        _undo(conn)
+        return _Attempt(job, error=exc)
+    return _Attempt(job, value=value, events=tx.events())
+
+
+def _undo(conn: sqlite3.Connection) -> None:
+    """Roll back one job, or everything where that cannot be done."""
+    if not conn.in_transaction:
+        return
+    try:
+        conn.execute("ROLLBACK TO job")
+        conn.execute("RELEASE job")
+    except sqlite3.Error as exc:
+        logger.warning("store.savepoint_lost: %s", exc)
+        _roll_back(conn)
+
+
+def _roll_back(conn: sqlite3.Connection) -> None:
+    if conn.in_transaction:
+        conn.execute("ROLLBACK")
+
+
+def primary_code(exc: sqlite3.Error) -> int:
+    """The result code without its extension; 0 for errors of the Python module."""
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,1 @@
+"""Tools: what exists, who offers it, where a call runs, and the built-in ones."""
