@@ -96,7 +96,10 @@ class Connection:
         return self.opened.session_id
 
     async def request(
-        self, message: Inbound, *, timeout: float = REQUEST_SECONDS
+        self,
+        message: Inbound,
+        *,
+        timeout: float = REQUEST_SECONDS,  # noqa: ASYNC109 - the error names it
     ) -> Outbound:
         """Send a message and return the frame that answers it directly.
 
@@ -110,17 +113,16 @@ class Connection:
                 Brain may have the request.
             MessageTooBig: It was not sent.
         """
-        if message.id is None:
-            message = attrs.evolve(message, id=f"c{next(self._ids)}")
-        assert message.id is not None
+        frame_id = message.id or f"c{next(self._ids)}"
+        message = attrs.evolve(message, id=frame_id)
         waiter = _Waiter()
-        self._waiters[message.id] = waiter
+        self._waiters[frame_id] = waiter
         try:
             with trio.move_on_after(timeout):
                 await self.send(message)
                 await waiter.done.wait()
         finally:
-            del self._waiters[message.id]
+            del self._waiters[frame_id]
         return self._outcome(message, waiter, timeout)
 
     def _outcome(self, message: Inbound, waiter: _Waiter, timeout: float) -> Outbound:
@@ -173,6 +175,17 @@ class Connection:
                 await self.closed.wait()
             except ConnectionLost:
                 return
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Read, write and watch until the block ends. For ``open_connection``."""
+        async with background_nursery() as nursery:
+            for task in (self._read, self._write, self._watch):
+                nursery.start_soon(task)
+            try:
+                yield
+            finally:
+                self._end(ConnectionLost(CloseCode.NORMAL, "closed here"))
 
     def _lost_now(self, *, sent: bool) -> ConnectionLost:
         lost = self.lost or ConnectionLost(ABNORMAL)
@@ -270,7 +283,7 @@ def _ignore(_: object) -> None:
 
 
 @asynccontextmanager
-async def open_connection(
+async def open_connection(  # noqa: PLR0913 - each is one thing to choose
     url: str,
     *,
     token: str,
@@ -326,12 +339,7 @@ async def open_connection(
             opened=opened, transport=transport, on_frame=on_frame, wall=wall
         )
         on_open(connection)
-        async with background_nursery() as nursery:
-            try:
-                for task in (connection._read, connection._write, connection._watch):
-                    nursery.start_soon(task)
-                if not complete:
-                    await connection.offer(tools)
-                yield connection
-            finally:
-                connection._end(ConnectionLost(CloseCode.NORMAL, "closed here"))
+        async with connection.running():
+            if not complete:
+                await connection.offer(tools)
+            yield connection

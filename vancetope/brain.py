@@ -44,7 +44,7 @@ from vancetope.processes.scheduler.steps import Steps
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.processes.workflows.library import WorkflowLibrary
 from vancetope.store.connection import Runner
-from vancetope.store.db import Store, Tx, open_store
+from vancetope.store.db import Store, open_store
 from vancetope.store.home_lock import hold_home
 from vancetope.tools.clients import Clients
 from vancetope.tools.local import RunCpu, in_thread, local_tools
@@ -96,7 +96,7 @@ class Brain:
             task_status.started()
 
 
-def assemble(  # noqa: PLR0913 - one place knows all parts
+def assemble(
     store: Store,
     *,
     home: Home,
@@ -121,9 +121,7 @@ def assemble(  # noqa: PLR0913 - one place knows all parts
     engines = {engine.name: engine}
 
     async def report(call_id: str, outcome: Outcome) -> None:
-        await store.write(
-            partial(_server_result, engine=engine, call_id=call_id, outcome=outcome)
-        )
+        await store.write(lambda tx: call_rows.server_result(tx, call_id, outcome))
 
     router = Router(
         clients=clients,
@@ -166,8 +164,8 @@ def assemble(  # noqa: PLR0913 - one place knows all parts
         clients=clients,
         router=router,
         timers=timers,
+        desk=desk,
         starter=Starter(store, clock, library, engine),
-        shaper=engine,
     )
     return Brain(
         config=config,
@@ -181,13 +179,7 @@ def assemble(  # noqa: PLR0913 - one place knows all parts
     )
 
 
-def _server_result(
-    tx: Tx, *, engine: WorkflowEngine, call_id: str, outcome: Outcome
-) -> None:
-    call_rows.server_result(tx, engine, call_id, outcome)
-
-
-async def run_brain(  # noqa: PLR0913 - what `vancetope serve` can be told
+async def run_brain(
     home: Home,
     *,
     clock: Clock,
@@ -195,7 +187,7 @@ async def run_brain(  # noqa: PLR0913 - what `vancetope serve` can be told
     host: str | None = None,
     port: int | None = None,
     for_a_run: bool = False,
-    seams: Seams = Seams(),  # noqa: B008 - frozen
+    seams: Seams = Seams(),
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a Brain on a home until `stop` is set; started with its URL when ready.
@@ -274,8 +266,7 @@ def _listener(brain: Brain, host: str | None, port: int | None) -> Listener[obje
 async def _stop_when_idle(brain: Brain, stop: trio.Event) -> None:
     """A Brain for a run leaves when nobody needs it any more."""
     with trio.move_on_after(FIRST_CLIENT_S):
-        while not brain.hub.live:
-            await trio.sleep(LINGER_S / 10)
+        await brain.hub.arrived.wait()
     while True:
         await trio.sleep(LINGER_S)
         if not brain.hub.live and not brain.scheduler.own_at_work():

@@ -3,6 +3,7 @@
 A token is a JWT, HS256, one algorithm and one issuer; it names its bearer and ends.
 """
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -75,10 +76,8 @@ class SigningKey:
                 file.write(secrets.token_hex(KEY_BYTES) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.link(draft, path)
-            except FileExistsError:
-                pass
         except OSError as exc:
             message = f"{path} cannot be written: {exc.strerror}"
             raise HomeError(message, fix="Choose another --home.") from exc

@@ -98,7 +98,7 @@ class UserError(Exception):
 class ConfigError(UserError):
     """A file of the home is wrong: which one, where, and what to write instead."""
 
-    def __init__(  # noqa: PLR0913 - the parts of one readable line
+    def __init__(
         self,
         message: str,
         *,

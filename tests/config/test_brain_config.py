@@ -73,7 +73,7 @@ def test_an_empty_file_and_an_empty_section_are_the_defaults(file: Path) -> None
         ("gateway:\n  dead_after: 5s", 2, "gateway.dead_after", "twice"),
         ("gateway:\n  allowed_hosts: x", 2, "gateway.allowed_hosts", "[a, b]"),
         ("gateway:\n  allowed_hosts: [1]", 2, "gateway.allowed_hosts[0]", "quotes"),
-        ("gateway:\n  frame_bytes: 1024", 1, "gateway.first_frame_bytes", "at most"),
+        ("gateway:\n  frame_bytes: 1024", 2, "gateway.frame_bytes", "at least"),
         ("gateway: 5", 1, "gateway", "key: value"),
         ("- 1", 1, None, "key: value"),
         ("gateway: [", 1, None, "bracket"),

@@ -1,5 +1,6 @@
 """The strict YAML subset, and where its values stand."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -156,20 +157,14 @@ def test_json_read_as_yaml_is_the_same_data(value: Json) -> None:
 
 @given(st.text() | st.text("abz:-[]{}\"'|>&*!#%@` \n\t\\,?01.~", max_size=60))
 def test_any_text_is_a_document_or_a_config_error(text: str) -> None:
-    try:
-        document = load(text)
-    except ConfigError as error:
-        assert "\n" not in str(error).strip()
-        return
-    dumps(document.data)
+    with contextlib.suppress(ConfigError):
+        dumps(load(text).data)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_document_or_a_config_error(content: bytes) -> None:
-    try:
+    with contextlib.suppress(ConfigError):
         dumps(load_yaml(content, file="f").data)
-    except ConfigError:
-        pass
 
 
 @given(

@@ -155,3 +155,16 @@ def test_the_first_job_is_always_begun(conn: FaultyConnection) -> None:
     jobs = [adding("a"), adding("b")]
     Batch(jobs, ManualClock(), 0.0).run(conn)
     assert [job.settled for job in jobs] == [True, False]
+
+
+def test_a_fault_is_over_once_something_is_committed_after_it(
+    conn: FaultyConnection,
+) -> None:
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+    conn.execute(f"PRAGMA max_page_count = {pages + 1}").fetchone()
+    jobs = [adding("a"), adding("x" * 100_000)]
+    batch = run(conn, *jobs)
+    assert jobs[0].outcome() == "a"
+    with pytest.raises(Unavailable, match="disk is full"):
+        jobs[1].outcome()
+    assert (batch.committed, batch.fault) == (True, None)

@@ -115,23 +115,65 @@ async def test_cancelling_a_slow_query_interrupts_it_and_the_next_one_runs(
 
 
 async def test_an_interrupt_between_two_statements_is_not_lost(
-    path: Path, clock: ManualClock, bus: Bus, migrations: Path
+    path: Path,
+    clock: ManualClock,
+    bus: Bus,
+    migrations: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Hangs without the progress handler: sqlite3_interrupt only stops what runs.
     token = trio.lowlevel.current_trio_token()
     interrupted = threading.Event()
     async with open_store(path, clock=clock, bus=bus, migrations=migrations) as store:
+        real = store._slow.interrupt_now
+
+        def interrupt_now() -> None:
+            real()
+            interrupted.set()
+
+        monkeypatch.setattr(store._slow, "interrupt_now", interrupt_now)
         with trio.CancelScope() as scope:
 
             def slow(conn: sqlite3.Connection) -> None:
                 token.run_sync_soon(scope.cancel)
-                token.run_sync_soon(token.run_sync_soon, interrupted.set)
                 assert interrupted.wait(5)
                 conn.execute(ENDLESS).fetchone()
 
             await store.query(slow)
         assert scope.cancelled_caught
+        assert interrupted.is_set()
         assert await store.query(count) == 0
+
+
+async def test_closing_breaks_a_running_query_off(
+    path: Path, clock: ManualClock, bus: Bus, migrations: Path
+) -> None:
+    # Without the interrupt the close would give the thread up after its bound.
+    running = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+    errors: list[str] = []
+
+    def slow(conn: sqlite3.Connection) -> None:
+        conn.create_function("tick", 1, lambda _n: token.run_sync_soon(tick))
+        conn.execute(ENDLESS.replace("count(*)", "count(tick(n))")).fetchone()
+
+    def tick() -> None:
+        running.set()
+
+    async with trio.open_nursery() as nursery:
+        async with open_store(
+            path, clock=clock, bus=bus, migrations=migrations
+        ) as store:
+
+            async def ask() -> None:
+                try:
+                    await store.query(slow)
+                except sqlite3.OperationalError as exc:
+                    errors.append(str(exc))
+
+            nursery.start_soon(ask)
+            await running.wait()
+    assert errors == ["interrupted"]
 
 
 async def test_cancelling_a_query_in_the_queue_does_not_stop_the_one_that_runs(

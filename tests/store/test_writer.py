@@ -211,6 +211,27 @@ async def test_jobs_past_the_time_bound_go_into_the_next_transaction(
         assert said.count("COMMIT") == 3
 
 
+async def test_writes_run_in_the_order_they_were_asked_for(opened: OpenStore) -> None:
+    asked: list[str] = []
+    ran: list[str] = []
+    async with opened() as store:
+        store._writer._batch_seconds = 0.0  # so that jobs are put back all the time
+
+        async def writer(task: str, ticks: int) -> None:
+            for _ in range(ticks):  # so that some come while a batch is running
+                await trio.lowlevel.checkpoint()
+            for n in range(3):
+                name = f"{task}{n}"
+                asked.append(name)
+                await store.write(lambda _tx, name=name: ran.append(name))  # type: ignore[misc]
+
+        async with trio.open_nursery() as nursery:
+            for ticks, task in enumerate("abcdefghijklmnop"):
+                nursery.start_soon(writer, task, ticks // 2)
+    assert ran == asked
+    assert len(ran) == 48
+
+
 async def test_a_job_that_breaks_a_deferred_key_fails_alone(opened: OpenStore) -> None:
     def orphan(tx: Tx) -> None:
         tx.conn.execute("INSERT INTO item VALUES ('child', 'nobody')")

@@ -59,18 +59,15 @@ def test_a_text_without_words_has_no_keywords(text: str) -> None:
     ("text", "expected"),
     [
         (
-            "Der Raum ist offen. Ein topologischer Raum heißt kompakt. "
-            "Die Abbildung über den topologischen Raum ist stetig.",
+            "Der Raum ist offen. Ein Raum heißt kompakt. Die Abbildung ist stetig.",
             "Raum",
         ),
         (
-            "Les étoiles naissent dans des nuages. Les étoiles très massives meurent "
-            "vite, et leurs étoiles voisines aussi.",
+            "Les étoiles naissent ici. Les étoiles très massives meurent vite.",
             "étoiles",
         ),
         (
-            "El río crece en primavera. Desde el río se ve la montaña, y también el "
-            "puente sobre el río.",
+            "El río crece en primavera. Desde el río se ve la montaña también.",
             "río",
         ),
         ("作业一:完成作业。学生的作业很多。老师检查作业。", "作业"),
@@ -97,7 +94,7 @@ def test_a_piece_of_a_longer_han_word_does_not_stand_beside_it() -> None:
 def test_singular_and_plural_are_one_term() -> None:
     text = "A note is short. Notes link to notes. The note about trees. Trees grow."
 
-    assert sorted(terms(text, 2), key=str.lower)[0].lower() in {"note", "notes"}
+    assert min(terms(text, 2), key=str.lower).lower() in {"note", "notes"}
     assert len({term.lower().rstrip("s") for term in terms(text)}) == len(terms(text))
 
 

@@ -104,7 +104,10 @@ def test_words_of_twice_the_text_take_twice_the_steps(kind: str, tool: str) -> N
 class CountingText(str):
     """A text that counts how many characters its `find` looked at."""
 
-    looked = 0
+    __slots__ = ("looked",)
+
+    def __init__(self, text: str) -> None:
+        self.looked = 0
 
     def find(self, needle: str, start: int = 0, *_: Any) -> int:  # type: ignore[override]
         found = super().find(needle, start)

@@ -165,6 +165,9 @@ INBOUND_EXAMPLES: dict[str, Example] = {
     "session-list": {"project_id": "proj_5"},
     "inbox-list": {"project_id": "proj_5"},
     "why": {"task_id": "task_7"},
+    "tool-list": {},
+    "project-list": {},
+    "project-create": {"project_id": "proj_6", "name": "Papers"},
     "client_connected": {
         "session_id": "sess_123",
         "client_type": "desktop",
@@ -182,7 +185,7 @@ OUTBOUND_EXAMPLES: dict[str, Example] = {
         "current_task": "task_7",
         "result": {"report": "out.md"},
     },
-    "process-list": {"processes": [PROCESS_ROW]},
+    "process-list": {"processes": [PROCESS_ROW], "more": True},
     "process-get": {
         "process": {**PROCESS_ROW, "goal": "Analyse it", "result": {"partial": True}}
     },
@@ -192,8 +195,9 @@ OUTBOUND_EXAMPLES: dict[str, Example] = {
         "result": [1],
         "blocked_reason": "Waiting for Client for Tool: read_local_file",
         "cause": CAUSE,
+        "thinkProcessId": "tp_12",
     },
-    "task-list": {"thinkProcessId": "tp_12", "tasks": [TASK_ROW]},
+    "task-list": {"thinkProcessId": "tp_12", "tasks": [TASK_ROW], "more": True},
     "tool-request": {
         "request_id": "call_1",
         "tool_name": "docker_inspect",
@@ -267,4 +271,22 @@ OUTBOUND_EXAMPLES: dict[str, Example] = {
         "text": "Waiting for Client for Tool: read_local_file",
         "chain": [CAUSE],
     },
+    "tool-list": {
+        "tools": [
+            {
+                "name": "read_local_file",
+                "location": "client",
+                "prefer": "client",
+                "type": "native",
+                "effect": "read",
+                "server": "absent",
+                "clients": ["laptop"],
+                "description": "Reads a file",
+                "source": "bundled",
+            }
+        ],
+        "more": True,
+    },
+    "project-list": {"projects": [{"id": "proj_5", "name": "Papers"}]},
+    "project-create": {"project": {"id": "proj_6", "name": "Papers"}},
 }

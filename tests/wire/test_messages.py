@@ -62,6 +62,9 @@ ADDED_INBOUND = [
     "inbox-list",
     "why",
     "client_connected",
+    "tool-list",
+    "project-list",
+    "project-create",
 ]
 SEED_OUTBOUND = [
     "process-status",
@@ -90,6 +93,9 @@ ADDED_OUTBOUND = [
     "session-list",
     "inbox-list",
     "why",
+    "tool-list",
+    "project-list",
+    "project-create",
 ]
 
 

@@ -198,9 +198,10 @@ def _check_pairs(config: BrainConfig, top: Fields) -> None:
             fix="Make dead_after at least twice ping_interval.",
         )
     if gateway.first_frame_bytes > gateway.frame_bytes:
+        first = section.has("first_frame_bytes")
         section.report(
-            "first_frame_bytes",
-            "is larger than frame_bytes",
-            value=gateway.first_frame_bytes,
-            fix=f"Write at most {gateway.frame_bytes}.",
+            "first_frame_bytes" if first else "frame_bytes",
+            "the first frame would be allowed more than the later ones",
+            value=f"{gateway.first_frame_bytes} over {gateway.frame_bytes}",
+            fix="Make frame_bytes at least first_frame_bytes.",
         )

@@ -169,7 +169,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, file: str) -> ConfigError:
     message = str(error.problem or error.context or "is not YAML")
     if "'\\t'" in message:
         fix = "Indent with spaces, not with tabs."
-    elif "unexpected end of stream" in message:
+    elif "end of stream" in message or "stream end" in message:
         fix = "Close the quote or bracket that is open."
     else:
         fix = "Check the indentation, the quotes and the colons there."

@@ -1,5 +1,8 @@
 """A TCP stream whose first bytes were already read, and how to part from one."""
 
+from collections.abc import Coroutine
+from typing import Any
+
 import attrs
 import trio
 
@@ -15,7 +18,8 @@ class ReplayStream(trio.abc.HalfCloseableStream):
     _stream: trio.SocketStream
     _head: bytes
     _rest: bytes
-    _released: trio.Event = attrs.field(factory=trio.Event)
+    _released: trio.Event = attrs.field(init=False, factory=trio.Event)
+    _replayed: bool = attrs.field(init=False, default=False)
 
     @property
     def socket(self) -> trio.socket.SocketType:
@@ -26,23 +30,30 @@ class ReplayStream(trio.abc.HalfCloseableStream):
         """Let what followed the head through."""
         self._released.set()
 
-    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+    # Once the replay is over the socket's own coroutines are handed out: this lies
+    # in the path of every frame.
+    def receive_some(
+        self, max_bytes: int | None = None
+    ) -> Coroutine[Any, Any, bytes | bytearray]:
         """See `trio.abc.ReceiveStream`; the head comes whole, whatever its size."""
+        if self._replayed:
+            return self._stream.receive_some(max_bytes)
+        return self._replay(max_bytes)
+
+    def send_all(
+        self, data: bytes | bytearray | memoryview
+    ) -> Coroutine[Any, Any, None]:
+        """See `trio.abc.SendStream`."""
+        return self._stream.send_all(data)
+
+    async def _replay(self, max_bytes: int | None) -> bytes | bytearray:
         if self._head:
             await trio.lowlevel.checkpoint()
             head, self._head = self._head, b""
             return head
-        if not self._released.is_set():
-            await self._released.wait()
-        if self._rest:
-            await trio.lowlevel.checkpoint()
-            rest, self._rest = self._rest, b""
-            return rest
-        return await self._stream.receive_some(max_bytes)
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """See `trio.abc.SendStream`."""
-        await self._stream.send_all(data)
+        await self._released.wait()
+        self._replayed = True
+        return self._rest or await self._stream.receive_some(max_bytes)
 
     async def wait_send_all_might_not_block(self) -> None:
         """See `trio.abc.SendStream`."""

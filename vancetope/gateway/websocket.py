@@ -25,6 +25,8 @@ TOO_SLOW_OR_TOO_MANY: Final = 4429
 
 #: RFC 6455 section 5.5: a control frame holds 125 bytes, two of them the code.
 _REASON_BYTES: Final = 123
+#: Bytes of the longest character.
+_UTF8_MAX: Final = 4
 
 
 class ConnectionLost(Exception):
@@ -91,7 +93,7 @@ class WebSocket:
         if isinstance(message, bytes):
             await self.close(UNSUPPORTED_DATA, "binary frames are not used")
             raise self._ended(UNSUPPORTED_DATA, "binary frames are not used")
-        if _is_over(message, self._limit):
+        if len(message) * _UTF8_MAX > self._limit and _is_over(message, self._limit):
             reason = f"a frame over {self._limit} bytes"
             await self.close(TOO_BIG, reason)
             raise self._ended(TOO_BIG, reason)
@@ -124,7 +126,8 @@ class WebSocket:
             raise
         finally:
             self._pending -= 1
-            self._moved_at = trio.current_time()
+            if self._pending:
+                self._moved_at = trio.current_time()
 
     async def watch_sends(self) -> None:
         """Hold the peer to the send deadline; run this beside the handler.

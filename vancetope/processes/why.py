@@ -1,12 +1,11 @@
 """Why a task is not done: its cause, followed to the root."""
 
-import sqlite3
-
 import attrs
 
 from vancetope.model.cause import Cause
 from vancetope.model.records import TaskRecord
 from vancetope.model.status import TASK_ENDED, CauseKind, TaskStatus
+from vancetope.store import Connection
 from vancetope.store.queries import calls, sessions, tasks
 
 #: A chain is as long as the tree is deep; past this it is cut.
@@ -22,7 +21,7 @@ class Why:
     chain: tuple[Cause, ...]
 
 
-def why(conn: sqlite3.Connection, task: TaskRecord) -> Why:
+def why(conn: Connection, task: TaskRecord) -> Why:
     """Follow a task's cause to what really holds it."""
     chain: list[Cause] = []
     lines: list[str] = []
@@ -44,7 +43,7 @@ def why(conn: sqlite3.Connection, task: TaskRecord) -> Why:
     )
 
 
-def _next(conn: sqlite3.Connection, task: TaskRecord) -> TaskRecord | None:
+def _next(conn: Connection, task: TaskRecord) -> TaskRecord | None:
     """The task this one waits for, if it waits for a task."""
     if task.cause is None:
         return None
@@ -59,7 +58,7 @@ def _next(conn: sqlite3.Connection, task: TaskRecord) -> TaskRecord | None:
     return None
 
 
-def _not_waiting(conn: sqlite3.Connection, task: TaskRecord) -> str:
+def _not_waiting(conn: Connection, task: TaskRecord) -> str:
     if task.status in TASK_ENDED:
         _, _, error = tasks.outcome(conn, task.id)
         reason = f": {error['message']}" if error and "message" in error else ""
@@ -68,7 +67,7 @@ def _not_waiting(conn: sqlite3.Connection, task: TaskRecord) -> str:
     return f"{task.key} is running{where}"
 
 
-def _root(conn: sqlite3.Connection, task: TaskRecord) -> str:
+def _root(conn: Connection, task: TaskRecord) -> str:
     """What is known about the thing waited for, and what ends the wait."""
     cause = task.cause
     if cause is None:
@@ -84,7 +83,7 @@ def _root(conn: sqlite3.Connection, task: TaskRecord) -> str:
     return ". ".join(part for part in parts if part)
 
 
-def _last_offer(conn: sqlite3.Connection, key: str) -> str:
+def _last_offer(conn: Connection, key: str) -> str:
     tool, _, client = key.partition("@")
     row = sessions.remembered_offer(conn, tool, client or None)
     if row is None:

@@ -15,6 +15,14 @@ from vance_sdk.wire.messages.handshake import (
     SessionCreated,
     SessionResumed,
 )
+from vance_sdk.wire.messages.inventory import (
+    ProjectCreate,
+    ProjectCreated,
+    ProjectList,
+    ProjectListQuery,
+    ToolList,
+    ToolListQuery,
+)
 from vance_sdk.wire.messages.memory import (
     MemoryAdd,
     MemoryLink,
@@ -98,6 +106,9 @@ Inbound: TypeAlias = (
     | SessionListQuery
     | InboxListQuery
     | WhyQuery
+    | ToolListQuery
+    | ProjectListQuery
+    | ProjectCreate
     | ClientConnected
     | Disconnect
 )
@@ -128,6 +139,9 @@ Outbound: TypeAlias = (
     | SessionList
     | InboxList
     | Why
+    | ToolList
+    | ProjectList
+    | ProjectCreated
 )
 """Brain to client (PROTOCOL.md section 2)."""
 

@@ -83,7 +83,11 @@ class WhyQuery(Frame):
 
 @attrs.frozen(kw_only=True)
 class TaskUpdate(BrainFrame):
-    """A task changed, or acknowledges a command."""
+    """A task changed, or acknowledges a command.
+
+    Attributes:
+        think_process_id: The process it belongs to (additive).
+    """
 
     TYPE: ClassVar[str] = "task-update"
 
@@ -92,6 +96,9 @@ class TaskUpdate(BrainFrame):
     result: Json = None
     blocked_reason: str | None = None
     cause: Cause | None = None
+    think_process_id: str | None = attrs.field(
+        default=None, metadata=wire("thinkProcessId")
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -72,6 +72,7 @@ async def _present(session: Session, replaces: str | None) -> AsyncIterator[None
     hub = session.hub
     await _replace_others(session, replaces)
     hub.live[session.record.id] = session
+    hub.arrived.set()
     hub.timers.session_back(session.record.id)
     try:
         yield
@@ -157,8 +158,8 @@ async def _write(session: Session) -> None:
 def _text(frame: Outbound) -> str:
     try:
         return encode(frame)
-    except ProtocolError as exc:
-        logger.error("frame.unwritable %s: %s", type(frame).__name__, exc)
+    except ProtocolError:
+        logger.exception("frame.unwritable %s", type(frame).__name__)
         reason = "The answer cannot be written as a frame"
         return encode(Error(code="internal", message=reason, reply_to=frame.reply_to))
 

@@ -14,7 +14,7 @@ from vancetope.gateway.websocket import WebSocket
 from vancetope.model.principal import Principal
 from vancetope.model.records import SessionRecord
 from vancetope.processes.commands.start import Starter
-from vancetope.processes.ports import ResultShaper
+from vancetope.processes.scheduler.desk import Desk
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.store.db import Store
 from vancetope.tools.clients import Clients, ConnectedClient
@@ -24,7 +24,12 @@ from vancetope.tools.router import Router
 
 @attrs.frozen(eq=False, kw_only=True)
 class Hub:
-    """The ports a session works with, injected by the composition root."""
+    """The ports a session works with, injected by the composition root.
+
+    Attributes:
+        live: the connected sessions by id.
+        arrived: set when the first session has connected.
+    """
 
     config: BrainConfig
     clock: Clock
@@ -35,9 +40,10 @@ class Hub:
     clients: Clients
     router: Router
     timers: Timers
+    desk: Desk
     starter: Starter
-    shaper: ResultShaper
     live: "dict[str, Session]" = attrs.field(factory=dict)
+    arrived: trio.Event = attrs.field(factory=trio.Event)
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -4,7 +4,6 @@ The frame shows the row as it is now, not as it was, so several events about one
 within a page are one frame.
 """
 
-import sqlite3
 from typing import Final
 
 import attrs
@@ -17,6 +16,7 @@ from vancetope.gateway.session.rows import process_status, task_update
 from vancetope.model.json import Json
 from vancetope.model.principal import Principal
 from vancetope.processes.flow import PROCESS_CHANGED, TASK_CHANGED
+from vancetope.store import Connection
 from vancetope.store.queries import processes, sessions, tasks
 
 #: Events looked at in one go; the loop breathes between two pages.
@@ -34,7 +34,7 @@ class Projected:
 
 
 def project(
-    conn: sqlite3.Connection, who: Principal, project_id: str, cursor: int
+    conn: Connection, who: Principal, project_id: str, cursor: int
 ) -> Projected:
     """The next frames for a session of this project."""
     events = sessions.events_after(conn, project_id, cursor, PAGE)
@@ -55,7 +55,7 @@ def project(
     )
 
 
-def _frame(conn: sqlite3.Connection, who: Principal, event: Event) -> Outbound | None:
+def _frame(conn: Connection, who: Principal, event: Event) -> Outbound | None:
     if event.process_id is not None:
         process = processes.get(conn, event.process_id)
         if process is None or not (who.is_owner or process.principal == who.id):

@@ -1,6 +1,5 @@
 """Records of the store as the rows and frames of the wire."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
@@ -14,6 +13,7 @@ from vancetope.model.cause import Cause
 from vancetope.model.json import Json, dumps
 from vancetope.model.records import ProcessRecord, TaskRecord
 from vancetope.model.status import PROCESS_ENDED, TASK_ENDED, TaskStatus
+from vancetope.store import Connection
 from vancetope.store.queries import processes, tasks
 
 #: Results that are shown inside a frame; longer ones are cut (PROTOCOL D11).
@@ -53,7 +53,7 @@ def cause_of(cause: Cause | None) -> WireCause | None:
 
 
 def process_status(
-    conn: sqlite3.Connection, process: ProcessRecord, reply_to: str | None = None
+    conn: Connection, process: ProcessRecord, reply_to: str | None = None
 ) -> ProcessStatus:
     """The frame that says where a process stands; the terminal one has the result."""
     ended = process.status in PROCESS_ENDED
@@ -67,7 +67,7 @@ def process_status(
     )
 
 
-def process_row(conn: sqlite3.Connection, process: ProcessRecord) -> ProcessRow:
+def process_row(conn: Connection, process: ProcessRecord) -> ProcessRow:
     """The row of `process-list` and `ps`."""
     cause = None if process.status in PROCESS_ENDED else _held_by(conn, process)
     return ProcessRow(
@@ -83,14 +83,14 @@ def process_row(conn: sqlite3.Connection, process: ProcessRecord) -> ProcessRow:
     )
 
 
-def process_detail(conn: sqlite3.Connection, process: ProcessRecord) -> ProcessDetail:
+def process_detail(conn: Connection, process: ProcessRecord) -> ProcessDetail:
     """The row with goal and result."""
     row = attrs.asdict(process_row(conn, process), recurse=False)
     result = shown(processes.result(conn, process.id))
     return ProcessDetail(**row, goal=process.goal, result=result)
 
 
-def _held_by(conn: sqlite3.Connection, process: ProcessRecord) -> Cause | None:
+def _held_by(conn: Connection, process: ProcessRecord) -> Cause | None:
     """What holds a process up: the cause of its first blocked or queued task."""
     for status in (TaskStatus.BLOCKED, TaskStatus.QUEUED):
         task = tasks.first_held(conn, process.id, status)
@@ -99,7 +99,7 @@ def _held_by(conn: sqlite3.Connection, process: ProcessRecord) -> Cause | None:
     return None
 
 
-def active(conn: sqlite3.Connection, process: ProcessRecord) -> ActiveProcess:
+def active(conn: Connection, process: ProcessRecord) -> ActiveProcess:
     """The entry of `active_think_processes`."""
     return ActiveProcess(
         id=process.id,
@@ -116,7 +116,7 @@ def reason_of(task: TaskRecord) -> str | None:
 
 
 def task_update(
-    conn: sqlite3.Connection, task: TaskRecord, reply_to: str | None = None
+    conn: Connection, task: TaskRecord, reply_to: str | None = None
 ) -> TaskUpdate:
     """The frame that says where a task stands."""
     return TaskUpdate(
@@ -125,11 +125,12 @@ def task_update(
         result=_result(conn, task, INLINE_BYTES),
         blocked_reason=reason_of(task),
         cause=cause_of(task.cause),
+        think_process_id=task.process_id,
         reply_to=reply_to,
     )
 
 
-def task_row(conn: sqlite3.Connection, task: TaskRecord) -> TaskRow:
+def task_row(conn: Connection, task: TaskRecord) -> TaskRow:
     """The row of `task-list`."""
     return TaskRow(
         task_id=task.id,
@@ -146,7 +147,7 @@ def task_row(conn: sqlite3.Connection, task: TaskRecord) -> TaskRow:
     )
 
 
-def _result(conn: sqlite3.Connection, task: TaskRecord, limit: int) -> Json:
+def _result(conn: Connection, task: TaskRecord, limit: int) -> Json:
     """The result of an ended task; the error of one that failed or was skipped."""
     if task.status not in TASK_ENDED:
         return None

@@ -3,17 +3,14 @@
 What a principal may not see does not exist for it (`not_found`).
 """
 
-import sqlite3
-
 from vancetope.errors import NotFound
 from vancetope.model.principal import Principal
 from vancetope.model.records import ProcessRecord, SessionRecord, TaskRecord
+from vancetope.store import Connection
 from vancetope.store.queries import processes, sessions, tasks
 
 
-def process_for(
-    conn: sqlite3.Connection, who: Principal, process_id: str
-) -> ProcessRecord:
+def process_for(conn: Connection, who: Principal, process_id: str) -> ProcessRecord:
     """The process, if this principal may see it.
 
     Raises:
@@ -26,7 +23,7 @@ def process_for(
     return process
 
 
-def task_for(conn: sqlite3.Connection, who: Principal, task_id: str) -> TaskRecord:
+def task_for(conn: Connection, who: Principal, task_id: str) -> TaskRecord:
     """The task, if this principal may see its process.
 
     Raises:
@@ -41,9 +38,7 @@ def task_for(conn: sqlite3.Connection, who: Principal, task_id: str) -> TaskReco
     raise NotFound(message)
 
 
-def session_for(
-    conn: sqlite3.Connection, who: Principal, session_id: str
-) -> SessionRecord:
+def session_for(conn: Connection, who: Principal, session_id: str) -> SessionRecord:
     """The open session, if it is this principal's own.
 
     Raises:

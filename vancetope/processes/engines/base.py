@@ -5,7 +5,6 @@ Nothing an engine holds in memory may matter, since any step can be the last bef
 crash.
 """
 
-import sqlite3
 from typing import Protocol, TypeAlias
 
 import attrs
@@ -13,6 +12,7 @@ import attrs
 from vancetope.model.json import Json, JsonObject
 from vancetope.model.records import ProcessRecord, TaskRecord
 from vancetope.model.tool import Strategy, Target
+from vancetope.store import Connection
 from vancetope.tools.outcome import Failed
 
 
@@ -84,24 +84,14 @@ class Engine(Protocol):
         """The nodes a process starts with, in execution order."""
         ...
 
-    def is_heavy(self, conn: sqlite3.Connection, task: TaskRecord) -> bool:
+    def is_heavy(self, conn: Connection, task: TaskRecord) -> bool:
         """Whether `step` may take long enough to belong on a thread."""
         ...
 
-    def step(
-        self, conn: sqlite3.Connection, process: ProcessRecord, task: TaskRecord
-    ) -> Step:
+    def step(self, conn: Connection, process: ProcessRecord, task: TaskRecord) -> Step:
         """What a ready task does now.  Never raises for what the owner wrote."""
         ...
 
-    def shape(
-        self, conn: sqlite3.Connection, task: TaskRecord, result: Json
-    ) -> Json | Failed:
-        """The task's result, made of the tool's.  Never raises."""
-        ...
-
-    def conclude(
-        self, conn: sqlite3.Connection, process: ProcessRecord
-    ) -> Json | Failed:
+    def conclude(self, conn: Connection, process: ProcessRecord) -> Json | Failed:
         """The result of the whole, or of what there is so far.  Never raises."""
         ...

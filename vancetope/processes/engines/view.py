@@ -4,7 +4,6 @@ A `foreach` over ten thousand documents must not load ten thousand texts to use 
 so results come lazily, one by one.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
@@ -13,6 +12,7 @@ import attrs
 from vancetope.model.json import Json
 from vancetope.model.status import TaskStatus
 from vancetope.processes.workflows.definition import Workflow
+from vancetope.store import Connection
 from vancetope.store.queries import tasks
 
 
@@ -27,7 +27,7 @@ def _seen(status: TaskStatus, result: Json, error: dict[str, Json] | None) -> Js
 class Items(Sequence[Json]):
     """The results of a `foreach` task's children, in order of their items."""
 
-    _conn: sqlite3.Connection
+    _conn: Connection
     _parent_id: str
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class Items(Sequence[Json]):
 class TaskView(Mapping[str, object]):
     """`tasks.KEY`: its `result`, `status` and `error`."""
 
-    _conn: sqlite3.Connection
+    _conn: Connection
     _task_id: str
     _foreach: bool
 
@@ -82,7 +82,7 @@ class TaskView(Mapping[str, object]):
 class Tasks(Mapping[str, TaskView]):
     """`tasks`: every task of the workflow by its key."""
 
-    _conn: sqlite3.Connection
+    _conn: Connection
     _process_id: str
     _workflow: Workflow
 

@@ -1,6 +1,5 @@
 """The engine that follows a YAML task tree: tools and templates, no model."""
 
-import sqlite3
 from collections import OrderedDict
 from datetime import UTC, datetime
 from typing import Final
@@ -25,6 +24,7 @@ from vancetope.processes.workflows.definition import (
     from_json,
 )
 from vancetope.processes.workflows.templating import TemplateError, render
+from vancetope.store import Connection
 from vancetope.store.queries import processes, tasks
 from vancetope.tools.outcome import Failed, FailureCode
 
@@ -47,15 +47,13 @@ class WorkflowEngine:
         """One planned task for each task of the file, in the order of the file."""
         return tuple(_planned(task) for task in from_json(definition).tasks)
 
-    def is_heavy(self, conn: sqlite3.Connection, task: TaskRecord) -> bool:
+    def is_heavy(self, conn: Connection, task: TaskRecord) -> bool:
         """Whether a template of the task has more in it than looking a value up."""
         workflow, _ = self._snapshot(conn, task.process_id)
         node = workflow.task(task.node)
         return _heavy([node.args, node.foreach, node.result])
 
-    def step(
-        self, conn: sqlite3.Connection, process: ProcessRecord, task: TaskRecord
-    ) -> Step:
+    def step(self, conn: Connection, process: ProcessRecord, task: TaskRecord) -> Step:
         """Fan out, call the tool, or give the value, whichever the file says."""
         workflow, given = self._snapshot(conn, process.id)
         node = workflow.task(task.node)
@@ -81,15 +79,7 @@ class WorkflowEngine:
             start_within_ms=node.start_within_ms,
         )
 
-    def shape(
-        self, conn: sqlite3.Connection, task: TaskRecord, result: Json
-    ) -> Json | Failed:
-        """A workflow takes a tool's result as it is."""
-        return result
-
-    def conclude(
-        self, conn: sqlite3.Connection, process: ProcessRecord
-    ) -> Json | Failed:
+    def conclude(self, conn: Connection, process: ProcessRecord) -> Json | Failed:
         """The file's `result`, or what every leaf gave (DESIGN section 5).
 
         A process that has failed, or still waits, has a partial result: its leaves.
@@ -108,7 +98,7 @@ class WorkflowEngine:
             return Failed(code=FailureCode.FAILED, message=exc.message)
 
     def _snapshot(
-        self, conn: sqlite3.Connection, process_id: str
+        self, conn: Connection, process_id: str
     ) -> tuple[Workflow, JsonObject]:
         known = self._cache.get(process_id)
         if known is None:
@@ -152,7 +142,7 @@ def _heavy(value: Json) -> bool:
 
 
 def _context(
-    conn: sqlite3.Connection,
+    conn: Connection,
     process: ProcessRecord,
     workflow: Workflow,
     given: JsonObject,

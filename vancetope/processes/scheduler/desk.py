@@ -1,12 +1,11 @@
 """Gathers what is true now and asks `routing.decide` about every tool of a task."""
 
-import sqlite3
-
 import attrs
 
 from vancetope.model.records import ProcessRecord
 from vancetope.model.tool import Effect, ToolSpec, ToolType
 from vancetope.processes.engines.base import CallTool
+from vancetope.store import Connection
 from vancetope.store.queries import sessions
 from vancetope.tools.clients import Clients, ConnectedClient, ProcessFacts, candidates
 from vancetope.tools.registry import (
@@ -65,9 +64,7 @@ class Desk:
     clients: Clients
     servers: Servers
 
-    def route(
-        self, conn: sqlite3.Connection, process: ProcessRecord, step: CallTool
-    ) -> Routed:
+    def route(self, conn: Connection, process: ProcessRecord, step: CallTool) -> Routed:
         """Where the call runs; every other required tool must be routable too."""
         facts = facts_of(process)
         for text in step.requires:
@@ -78,13 +75,13 @@ class Desk:
                 return _for_the_sake_of(other, text)
         return self._one(conn, facts, step.tool, step)
 
-    def spec(self, conn: sqlite3.Connection, tool: str) -> ToolSpec | None:
+    def spec(self, conn: Connection, tool: str) -> ToolSpec | None:
         """The entry a bare name stands for, offers and remembered ones included."""
         return self._spec(conn, Address(tool))
 
     def _one(
         self,
-        conn: sqlite3.Connection,
+        conn: Connection,
         facts: ProcessFacts,
         text: str,
         step: CallTool,
@@ -118,7 +115,7 @@ class Desk:
 
     def _routed(
         self,
-        conn: sqlite3.Connection,
+        conn: Connection,
         decision: Decision,
         facts: ProcessFacts,
         address: Address,
@@ -142,7 +139,7 @@ class Desk:
 
     def _fallback(
         self,
-        conn: sqlite3.Connection,
+        conn: Connection,
         spec: ToolSpec | None,
         facts: ProcessFacts,
         named: str | None,
@@ -159,7 +156,7 @@ class Desk:
             client=found[0].key if found else None,
         )
 
-    def _spec(self, conn: sqlite3.Connection, address: Address) -> ToolSpec | None:
+    def _spec(self, conn: Connection, address: Address) -> ToolSpec | None:
         entry = self.registry.get(address.tool)
         if entry is not None:
             return entry
@@ -173,7 +170,7 @@ class Desk:
                 return client.offers[address.tool]
         return None
 
-    def _with_hint(self, conn: sqlite3.Connection, fail: Fail, tool: str) -> Fail:
+    def _with_hint(self, conn: Connection, fail: Fail, tool: str) -> Fail:
         offered = [row["tool"] for row in sessions.remembered_tools(conn)]
         close = nearest(tool, [*self.registry.specs, *offered])
         if close is None:
@@ -181,7 +178,7 @@ class Desk:
         return attrs.evolve(fail, message=f"{fail.message}. Did you mean {close}?")
 
 
-def _remembered(conn: sqlite3.Connection, address: Address) -> RememberedOffer | None:
+def _remembered(conn: Connection, address: Address) -> RememberedOffer | None:
     row = sessions.remembered_offer(conn, address.tool, address.client)
     if row is None:
         return None

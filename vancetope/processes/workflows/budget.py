@@ -17,7 +17,7 @@ from typing import Final, ParamSpec, TypeVar
 import attrs
 import orjson
 from jinja2 import Undefined
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext
 
 from vancetope.model.json import Json
 
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Units one rendering may use; a unit is about one step of an expression.
-WORK_LIMIT: Final = 5_000_000
+WORK_LIMIT: Final = 2_000_000
 #: Bytes of UTF-8 one rendering may produce, and the longest single text in it.
 OUTPUT_LIMIT: Final = 4 * 1024 * 1024
 #: Characters of text that cost as much as one step.
@@ -177,7 +177,9 @@ def plain(value: object, depth: int = 0) -> Json:
         raise LimitReached(msg)
     if isinstance(value, Mapping):
         return {_key(key): plain(value[key], depth + 1) for key in value}
-    if isinstance(value, (Sequence, Iterator)) and not isinstance(value, bytes):
+    if isinstance(value, (Sequence, Iterator)) and not isinstance(
+        value, (bytes, LoopContext)
+    ):
         return [plain(item, depth + 1) for item in value]
     name = type(value).__name__
     msg = f"gives a {name}, which is not a value (is () missing?)"

@@ -1,7 +1,7 @@
 """The filters of templates: all of them; nothing here reaches out."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
 from types import MappingProxyType
 from typing import Final, cast
@@ -48,7 +48,6 @@ _KEPT: Final = (
     "selectattr",
     "title",
     "trim",
-    "truncate",
     "upper",
     "wordcount",
 )
@@ -143,6 +142,33 @@ def _each(values: Iterable[object], cost: int) -> Iterator[object]:
         yield value
 
 
+def _slice(
+    values: object, start: int | None, stop: int | None, step: int | None
+) -> object:
+    charge(weight(values))
+    if isinstance(values, (str, list, tuple)):
+        return values[start:stop:step]
+    if not isinstance(values, Sequence):
+        message = f"a {type(values).__name__} cannot be sliced (is | list missing?)"
+        raise TypeError(message)
+    # A lazy sequence need not know slices; read only what is in the slice.
+    steps = range(*slice(start, stop, step).indices(len(values)))
+    return [values[number] for number in steps]
+
+
+def _truncate(
+    value: object,
+    length: int = 255,
+    killwords: bool = False,  # noqa: FBT001, FBT002 - as Jinja's
+    end: str = "...",
+) -> str:
+    text = shown(value)
+    if len(text) <= length:
+        return text
+    cut = text[: max(0, length - len(end))]
+    return (cut if killwords else cut.rsplit(" ", 1)[0]) + end
+
+
 def _concat(values: list[object]) -> str:
     return _join(values)
 
@@ -162,6 +188,7 @@ _OWN: Final[dict[str, Callable[..., object]]] = {
     "string": _string,
     "sum": _sum,
     "tojson": _tojson,
+    "truncate": _truncate,
 }
 
 #: Filters that compare values with one another, down to their last part.
@@ -179,7 +206,7 @@ FILTERS: Final = MappingProxyType(
 
 #: Put in when a template is compiled; a template cannot name them.
 INNER_FILTERS: Final = MappingProxyType(
-    {"_each": _each, "_concat": _concat, "_weigh": _weigh}
+    {"_each": _each, "_concat": _concat, "_slice": _slice, "_weigh": _weigh}
 )
 
 #: Tests that do not look inside a value.

@@ -7,6 +7,7 @@ something exponentially large.  What is left is charged, see `budget`.
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from jinja2 import StrictUndefined, Undefined, nodes, pass_context
@@ -131,9 +132,10 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     def getattr(self, obj: object, attribute: str) -> object:
         """A key of a mapping, else one of a few harmless methods."""
         if isinstance(obj, Undefined):
-            return getattr(obj, attribute)
+            str(obj)  # raises, and says what is missing
         if isinstance(obj, Mapping):
-            if attribute in obj:
+            # Asking a lazy mapping first whether it has the key would load it twice.
+            with suppress(KeyError):
                 return obj[attribute]
             if attribute in _MAPPING_METHODS:
                 return getattr(obj, attribute)
@@ -145,18 +147,15 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return self._missing(obj, attribute)
 
     def getitem(self, obj: object, argument: object) -> object:
-        """A key of a mapping, or an index or slice of a text or sequence."""
-        if isinstance(obj, Undefined):
-            return obj[argument]  # raises, and says what is missing
-        if isinstance(argument, Undefined):
-            str(argument)
-        if isinstance(obj, Mapping):
-            if isinstance(argument, str) and argument in obj:
+        """A key of a mapping, or an index of a text or sequence."""
+        for operand in (obj, argument):
+            if isinstance(operand, Undefined):
+                str(operand)
+        if isinstance(obj, Mapping) and isinstance(argument, str):
+            with suppress(KeyError):
                 return obj[argument]
-        elif isinstance(obj, Sequence):
-            if isinstance(argument, slice):
-                return _sliced(obj, argument)
-            if isinstance(argument, int) and -len(obj) <= argument < len(obj):
+        elif isinstance(obj, Sequence) and isinstance(argument, int):
+            with suppress(IndexError):
                 return obj[argument]
         return self._missing(obj, argument)
 
@@ -207,16 +206,6 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
 def _some_keys(obj: Mapping[object, object]) -> str:
     return ", ".join(map(str, itertools.islice(obj, _LISTED))) or "none"
-
-
-def _sliced(obj: Sequence[object], part: slice) -> Sequence[object]:
-    if isinstance(obj, (str, list, tuple)):
-        charge(weight(obj))
-        return obj[part]
-    # A lazy sequence need not know slices; read only what is in the slice.
-    steps = range(*part.indices(len(obj)))
-    charge(len(steps))
-    return [obj[number] for number in steps]
 
 
 def check_grammar(template: nodes.Template) -> None:
@@ -344,6 +333,15 @@ class _Charging(NodeTransformer):
         self.generic_visit(node)
         parts = nodes.List(node.nodes, lineno=node.lineno)
         return _passed(parts, "_concat")
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Expr:  # noqa: N802
+        self.generic_visit(node)
+        if not isinstance(node.arg, nodes.Slice):
+            return node
+        # Jinja compiles slices to Python's own, past `getitem`.
+        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        none = nodes.Const(None, lineno=node.lineno)
+        return _passed(node.node, "_slice", *(bound or none for bound in bounds))
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802
         self.generic_visit(node)

@@ -122,7 +122,7 @@ def pending_tasks(conn: sqlite3.Connection, process_id: str) -> int:
     return int(row[0])
 
 
-def insert(  # noqa: PLR0913 - a row has its columns
+def insert(
     conn: sqlite3.Connection,
     record: ProcessRecord,
     *,

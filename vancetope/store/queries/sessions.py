@@ -120,7 +120,7 @@ def detach_all(conn: sqlite3.Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
-def remember_offer(  # noqa: PLR0913 - a row has its columns
+def remember_offer(
     conn: sqlite3.Connection,
     *,
     principal: str,

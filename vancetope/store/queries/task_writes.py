@@ -110,7 +110,7 @@ def set_running(
     return cursor.rowcount == 1
 
 
-def set_ended(  # noqa: PLR0913 - a row has its columns
+def set_ended(
     conn: sqlite3.Connection,
     task_id: str,
     status: TaskStatus,

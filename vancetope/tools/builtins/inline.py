@@ -15,7 +15,7 @@ _TARGET_MOST = 2048
 _LABEL_MOST = 512
 _TAG_MOST = 1024
 _SPECIAL = re.compile(r"[\\`!\[\]<*_~=]|https?://")
-_URL = re.compile(r"https?://[^\s<>\"\u3000-\u3002\uff00-\uff0f]+")
+_URL = re.compile(r"https?://[^\s<>\[\]\"\u3000-\u3002\uff00-\uff0f]+")
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&nbsp;": " "}
 _ENTITY = re.compile("|".join(_ENTITIES))
 _MARKERS = frozenset("*_~=")
@@ -243,7 +243,7 @@ class _Scanner:
             self._keep(self.text[self.at], 1)
             return
         url = _trim(found[0])
-        if len(url) > len("https://"):
+        if not url.endswith("://"):
             self.links.append(Link(url, url))
         self._keep(url if self._urls else " ", len(url))
 
@@ -266,7 +266,7 @@ def read_inline(
 def find_urls(text: str) -> list[Link]:
     """The web addresses in a plain text, in order."""
     urls = [_trim(found[0]) for found in _URL.finditer(text)]
-    return [Link(url, url) for url in urls if len(url) > len("https://")]
+    return [Link(url, url) for url in urls if not url.endswith("://")]
 
 
 def _trim(url: str) -> str:

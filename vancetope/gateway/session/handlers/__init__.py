@@ -3,11 +3,20 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from vance_sdk.wire.messages import handshake, memory, processes, sessions, tasks, tools
+from vance_sdk.wire.messages import (
+    handshake,
+    inventory,
+    memory,
+    processes,
+    sessions,
+    tasks,
+    tools,
+)
 from vance_sdk.wire.messages.tables import Inbound, Outbound
 from vancetope.gateway.session.context import Session
 from vancetope.gateway.session.handlers import (
     client_tools,
+    inventory_,
     later,
     processes_,
     sessions_,
@@ -43,6 +52,9 @@ HANDLERS: Final[dict[type[Inbound], Handler]] = {
     sessions.SessionBootstrapQuery: sessions_.bootstrap,
     sessions.SessionListQuery: sessions_.listed,
     sessions.InboxListQuery: sessions_.inbox,
+    inventory.ToolListQuery: inventory_.tools,
+    inventory.ProjectListQuery: inventory_.projects,
+    inventory.ProjectCreate: inventory_.create_project,
     handshake.ClientConnected: sessions_.offers,
 }
 

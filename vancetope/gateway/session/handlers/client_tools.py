@@ -26,9 +26,7 @@ async def result(session: Session, message: ToolResult) -> list[Outbound]:
     hub, call_id = session.hub, message.request_id
     outcome = outcome_of(message, hub.config.limits.inline_result_bytes)
     await hub.store.write(
-        lambda tx: call_rows.client_result(
-            tx, hub.shaper, call_id, session.record.id, outcome
-        )
+        lambda tx: call_rows.client_result(tx, call_id, session.record.id, outcome)
     )
     hub.timers.call_over(call_id)
     hub.router.release(call_id)

@@ -1,6 +1,5 @@
 """`process-*`: start, steer and show think processes."""
 
-import sqlite3
 from collections.abc import Callable
 
 from vance_sdk.wire.messages.processes import (
@@ -28,6 +27,7 @@ from vancetope.processes.commands import control
 from vancetope.processes.commands.access import process_for
 from vancetope.processes.commands.control import Changed
 from vancetope.processes.commands.start import StartRequest
+from vancetope.store import Connection
 from vancetope.store.db import Tx
 from vancetope.store.queries import processes
 
@@ -106,7 +106,7 @@ async def listed(session: Session, message: ProcessListQuery) -> list[Outbound]:
 async def get(session: Session, message: ProcessGetQuery) -> list[Outbound]:
     """`process-get`."""
 
-    def detail(conn: sqlite3.Connection) -> ProcessGet:
+    def detail(conn: Connection) -> ProcessGet:
         process = process_for(conn, session.who, message.think_process_id)
         return ProcessGet(process=process_detail(conn, process))
 

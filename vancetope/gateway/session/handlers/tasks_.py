@@ -1,6 +1,5 @@
 """`task-*` and `why`: show, order, cancel and rerun tasks."""
 
-import sqlite3
 from collections.abc import Callable
 
 from vance_sdk.wire.messages.tables import Outbound
@@ -21,6 +20,7 @@ from vancetope.processes import why as reasons
 from vancetope.processes.commands import control
 from vancetope.processes.commands.access import process_for, task_for
 from vancetope.processes.commands.control import Changed
+from vancetope.store import Connection
 from vancetope.store.db import Tx
 from vancetope.store.queries import tasks
 
@@ -32,7 +32,7 @@ async def listed(session: Session, message: TaskListQuery) -> list[Outbound]:
     """`task-list`: execution order, planned tasks included."""
     process_id = message.think_process_id
 
-    def rows(conn: sqlite3.Connection) -> list[tuple[TaskRow, int]]:
+    def rows(conn: Connection) -> list[tuple[TaskRow, int]]:
         process = process_for(conn, session.who, process_id)
         found = [task_row(conn, task) for task in tasks.of_process(conn, process.id)]
         return [
@@ -79,7 +79,7 @@ async def rerun(session: Session, message: TaskRerun) -> list[Outbound]:
 async def why(session: Session, message: WhyQuery) -> list[Outbound]:
     """`why`: the task's cause, followed to the root."""
 
-    def answer(conn: sqlite3.Connection) -> Why:
+    def answer(conn: Connection) -> Why:
         task = task_for(conn, session.who, message.task_id)
         found = reasons.why(conn, task)
         chain = (cause_of(cause) for cause in found.chain)

@@ -1,0 +1,170 @@
+"""A decision becomes a call: dispatched, parked, or ended before it began."""
+
+import attrs
+
+from vancetope.model.cause import Cause
+from vancetope.model.json import JsonObject
+from vancetope.model.records import CallRecord, TaskRecord
+from vancetope.model.status import CallState, TaskStatus
+from vancetope.model.tool import Effect
+from vancetope.processes.flow import Flow
+from vancetope.store.queries import calls, processes, task_writes, tasks
+from vancetope.tools.clients import ConnectedClient
+from vancetope.tools.routing import Decision, Fail, OnClient, OnServer, Park, Skip
+
+SERVER = "server"
+
+
+@attrs.frozen(kw_only=True)
+class Wanted:
+    """A call as a task wants it, before anybody decided where it runs.
+
+    Attributes:
+        call_id: minted for this call, used if it is a new one.
+        timeout_ms: from dispatch to result.
+        start_within_ms: how long it may wait for a client; None for ever.
+    """
+
+    call_id: str
+    tool: str
+    args: JsonObject
+    args_digest: str
+    effect: Effect
+    timeout_ms: int
+    start_within_ms: int | None = None
+
+
+def begin(
+    flow: Flow,
+    task: TaskRecord,
+    wanted: Wanted,
+    decision: Decision,
+    client: ConnectedClient | None,
+) -> CallRecord | None:
+    """Carry a decision into the store.
+
+    Returns:
+        The call that is now `dispatched` and must be sent after the commit; None when
+        nothing is to be sent, also because the task has changed in the meantime.
+    """
+    now = tasks.get(flow.tx.conn, task.id)
+    ready = now is not None and now.cause is not None
+    if now is None or not ready or now.cause != task.cause:
+        return None
+    match decision:
+        case OnServer() | OnClient():
+            return _dispatch(flow, now, wanted, decision, client)
+        case Park():
+            _park(flow, now, wanted, decision)
+        case Skip(reason=reason):
+            _close(flow, now, wanted, CallState.CANCELLED, "skip", reason)
+            problem: JsonObject = {"code": "skipped", "message": reason}
+            flow.end(now, TaskStatus.SKIPPED, error=problem)
+        case Fail(code=code, message=message):
+            _close(flow, now, wanted, CallState.FAILED, "fail", message)
+            flow.end(now, TaskStatus.FAILED, error={"code": code, "message": message})
+    return None
+
+
+def _dispatch(
+    flow: Flow,
+    task: TaskRecord,
+    wanted: Wanted,
+    decision: OnServer | OnClient,
+    client: ConnectedClient | None,
+) -> CallRecord | None:
+    conn = flow.tx.conn
+    side = SERVER if isinstance(decision, OnServer) else decision.client
+    if not flow.claim(task, side):
+        return None
+    call = calls.open_of_task(conn, task.id)
+    call_id = wanted.call_id if call is None else call.id
+    if call is None:
+        _insert(flow, task, wanted, CallState.DISPATCHED, "dispatch", decision.reason)
+    calls.set_dispatched(
+        conn,
+        call_id,
+        tool=decision.tool,
+        decision="server" if client is None else "client",
+        reason=decision.reason,
+        side=side,
+        session_id=None if client is None else client.session_id,
+        epoch=None if client is None else client.epoch,
+        journal_id=None if client is None else client.journal_id,
+        now_ms=flow.tx.now_ms,
+    )
+    if client is not None:
+        processes.set_served_by(conn, flow.process.id, client.key)
+    return calls.get(conn, call_id)
+
+
+def _park(flow: Flow, task: TaskRecord, wanted: Wanted, decision: Park) -> None:
+    conn = flow.tx.conn
+    call = calls.open_of_task(conn, task.id)
+    if call is None:
+        _insert(flow, task, wanted, CallState.PARKED, "park", decision.reason)
+    elif call.state is CallState.PARKED:
+        calls.set_state(
+            conn,
+            call.id,
+            CallState.PARKED,
+            now_ms=flow.tx.now_ms,
+            decision="park",
+            reason=decision.reason,
+        )
+    cause = Cause(
+        kind=decision.cause_kind,
+        what=decision.what,
+        key=decision.key,
+        wakes_on=decision.wakes_on,
+    )
+    flow.hold(task, decision.status, cause)
+    for wake in decision.also:
+        task_writes.add_wake(conn, kind=wake.cause_kind, key=wake.key, task_id=task.id)
+    if wanted.start_within_ms is not None and task.start_by is None:
+        instant = flow.tx.now_ms + wanted.start_within_ms
+        task_writes.set_start_by(conn, task.id, instant)
+
+
+def _insert(
+    flow: Flow,
+    task: TaskRecord,
+    wanted: Wanted,
+    state: CallState,
+    decision: str,
+    reason: str,
+) -> None:
+    calls.insert(
+        flow.tx.conn,
+        call_id=wanted.call_id,
+        process_id=task.process_id,
+        task_id=task.id,
+        tool=wanted.tool,
+        args=wanted.args,
+        args_digest=wanted.args_digest,
+        effect=wanted.effect,
+        state=state,
+        decision=decision,
+        reason=reason,
+        timeout_ms=wanted.timeout_ms,
+        now_ms=flow.tx.now_ms,
+    )
+
+
+def _close(
+    flow: Flow,
+    task: TaskRecord,
+    wanted: Wanted,
+    state: CallState,
+    decision: str,
+    reason: str,
+) -> None:
+    """A decision that ends the call before it went anywhere."""
+    call = calls.open_of_task(flow.tx.conn, task.id)
+    if call is None:
+        _insert(flow, task, wanted, state, decision, reason)
+    else:
+        error: JsonObject = {"code": decision, "message": reason}
+        calls.set_ended(
+            flow.tx.conn, call.id, state, now_ms=flow.tx.now_ms, error=error
+        )
