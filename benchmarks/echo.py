@@ -4,7 +4,7 @@ Both servers run as processes of their own for the whole time; rounds alternate
 between them, so that whatever else the machine does hits both alike.  Printed is
 the median of the per-round ratios (gateway / bare), for one and for ten connections.
 
-    python benchmarks/echo.py [--rounds 9] [--messages 3000] [--connections 1 10]
+    python benchmarks/echo.py [--rounds 9] [--messages 6000] [--connections 1 10]
 """
 
 import argparse
@@ -138,7 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", choices=["bare", "gateway"])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--messages", type=int, default=3000)
+    parser.add_argument("--messages", type=int, default=6000)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 10])
     args = parser.parse_args()
     if args.serve:

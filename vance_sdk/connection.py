@@ -13,6 +13,7 @@ from vance_sdk.awake import WallClock, wall_seconds
 from vance_sdk.errors import (
     BrainRefused,
     ConnectionLost,
+    HandshakeRefused,
     MessageTooBig,
     Timeout,
     UnexpectedAnswer,
@@ -21,7 +22,7 @@ from vance_sdk.handshake import shake_hands
 from vance_sdk.scopes import background_nursery
 from vance_sdk.transport import ABNORMAL, CLOSE_SECONDS, Connector, Transport, connector
 from vance_sdk.wire.codec import decode_outbound, encode
-from vance_sdk.wire.errors import ProtocolError
+from vance_sdk.wire.errors import BAD_MESSAGE, ProtocolError
 from vance_sdk.wire.limits import (
     DEAD_SECONDS,
     FRAME_BYTES,
@@ -79,9 +80,7 @@ class Connection:
     _on_frame: OnFrame
     _wall: WallClock
     _waiters: dict[str, _Waiter] = attrs.field(init=False, factory=dict)
-    _ids: "itertools.count[int]" = attrs.field(
-        init=False, factory=lambda: itertools.count(1)
-    )
+    _ids: "itertools.count[int]" = attrs.field(init=False, factory=itertools.count)
     _outbox: trio.MemorySendChannel[str] = attrs.field(init=False)
     _to_send: trio.MemoryReceiveChannel[str] = attrs.field(init=False)
     _retry_in_ms: int | None = attrs.field(init=False, default=None)
@@ -253,7 +252,7 @@ class Connection:
             while self.lost is None:
                 silent = trio.current_time() - self._transport.heard_at
                 if silent >= dead_s:
-                    self._end(ConnectionLost(ABNORMAL, f"silent for {silent:.0f} s"))
+                    await self._give_up(f"silent for {silent:.0f} s")
                     break
                 if silent >= ping_s and (pinging is None or pinging.is_set()):
                     pinging = trio.Event()
@@ -267,7 +266,11 @@ class Connection:
             await self.closed.wait()
         # A machine that slept has a connection that only looks alive.
         if self._wall() - before > seconds + dead_s:
-            self._end(ConnectionLost(ABNORMAL, "this machine was suspended"))
+            await self._give_up("this machine was suspended")
+
+    async def _give_up(self, reason: str) -> None:
+        self._end(ConnectionLost(ABNORMAL, reason))
+        await self._transport.abort()
 
     async def _ping(self, done: trio.Event) -> None:
         try:
@@ -341,5 +344,16 @@ async def open_connection(  # noqa: PLR0913 - each is one thing to choose
         on_open(connection)
         async with connection.running():
             if not complete:
-                await connection.offer(tools)
+                await _offer_the_rest(connection, tools)
             yield connection
+
+
+async def _offer_the_rest(connection: Connection, tools: Sequence[ClientTool]) -> None:
+    try:
+        await connection.offer(tools)
+    except BrainRefused as error:
+        raise HandshakeRefused(error.code, error.message) from None
+    except (MessageTooBig, UnexpectedAnswer) as error:
+        raise HandshakeRefused(BAD_MESSAGE, str(error)) from None
+    except Timeout as error:
+        raise ConnectionLost(CloseCode.HANDSHAKE_TIMEOUT, str(error)) from None

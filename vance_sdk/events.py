@@ -31,9 +31,7 @@ class EventStream:
     _limit: int = STREAM_FRAMES
     _frames: dict[_Key, Outbound] = attrs.field(init=False, factory=dict)
     _newest: dict[_Key, _Key] = attrs.field(init=False, factory=dict)
-    _numbers: "itertools.count[int]" = attrs.field(
-        init=False, factory=lambda: itertools.count()
-    )
+    _numbers: "itertools.count[int]" = attrs.field(init=False, factory=itertools.count)
     _closed: bool = attrs.field(init=False, default=False)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
 

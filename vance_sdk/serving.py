@@ -24,7 +24,6 @@ from vance_sdk.wire.limits import WINDOW
 from vance_sdk.wire.messages import (
     Error,
     Inbound,
-    Json,
     Outbound,
     ToolAccepted,
     ToolCancel,

@@ -58,6 +58,9 @@ class Transport(Protocol):
     async def ping(self) -> None:
         """Ask for a sign of life and wait for it, or raise ``ConnectionLost``."""
 
+    async def abort(self) -> None:
+        """Close without a goodbye, which nobody would hear; never raises."""
+
     async def aclose(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Say goodbye within a bound; never raises."""
 
@@ -158,6 +161,10 @@ class WebSocketTransport:
             raise _lost(closed) from None
         except WebSocketProtocolError:
             raise ConnectionLost(ABNORMAL, "the socket is closing") from None
+
+    async def abort(self) -> None:
+        """Close without a goodbye, which nobody would hear."""
+        await trio.aclose_forcefully(self._stream)
 
     async def aclose(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Say goodbye, wait ``CLOSE_SECONDS`` for the answer, then close by force."""

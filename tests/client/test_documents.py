@@ -1,5 +1,6 @@
 """PDFs: text, pages, and a clear word about those that have none."""
 
+import contextlib
 import logging
 import subprocess
 import sys
@@ -120,12 +121,9 @@ def test_a_damaged_pdf_gives_a_text_or_a_complaint(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(raw) - 1))
         raw[at] = data.draw(st.integers(0, 255))
 
-    try:
-        result = pdf_text(BytesIO(bytes(raw)), "x.pdf")
-    except ToolError as error:
-        assert error.code == "failed"
-    else:
-        assert result.text.encode() is not None
+    # Any other exception than the tool's own would get through.
+    with contextlib.suppress(ToolError):
+        assert pdf_text(BytesIO(bytes(raw)), "x.pdf").text.encode() is not None
 
 
 def ticks(*seconds: float) -> Iterator[float]:

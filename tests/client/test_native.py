@@ -8,7 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from vancetope.client.native import JsonObject, Roots, ToolError, native_tools
+from vancetope.client.native import Roots, ToolError, native_tools
+from vancetope.client.roots import JsonObject
 
 
 @pytest.mark.requirement("000-2-client-native-tools")

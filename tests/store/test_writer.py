@@ -156,6 +156,21 @@ async def test_a_failed_job_with_an_open_returning_cursor_does_not_block_the_com
         assert names(store) == ["a", "b"]
 
 
+async def test_an_error_caught_before_can_be_raised_by_a_job(opened: OpenStore) -> None:
+    # With traceback.clear_frames this very coroutine would be closed.
+    async with opened() as store:
+        kept = "still here"
+        with pytest.raises(LookupError) as caught:
+            raise LookupError(kept)
+
+        def job(_tx: Tx) -> None:
+            raise caught.value
+
+        with pytest.raises(LookupError, match="still here"):
+            await store.write(job)
+        assert kept == "still here"
+
+
 # ---------------------------------------------------------------------- together
 
 
@@ -345,13 +360,11 @@ async def test_cancelling_any_queued_writer_neither_loses_nor_stops_the_others(
                 await store.write(add(str(n)))
                 done.append(n)
 
-        async def canceller() -> None:
-            scopes[victim].cancel()
-
+        token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as nursery:
             for n in range(4):
                 nursery.start_soon(writer, n)
-            nursery.start_soon(canceller)
+            token.run_sync_soon(scopes[victim].cancel)
         assert names(store) == sorted(map(str, done))
         assert set(done) >= {0, 1, 2, 3} - {victim}
 
@@ -488,13 +501,18 @@ async def test_closing_waits_for_the_writes_that_were_accepted(
         async with opened() as store:
             store._writer._batch_seconds = 0.0  # each in a transaction of its own
 
+            asked: list[str] = []
+            all_asked = trio.Event()
+
             async def writer(name: str) -> None:
+                asked.append(name)
+                if len(asked) == 3:
+                    all_asked.set()
                 values.append(await store.write(add(name)))
 
             for name in "abc":
                 nursery.start_soon(writer, name)
-            while len(store._writer._queue) < 3 and not values:
-                await trio.lowlevel.checkpoint()
+            await all_asked.wait()
         assert store._writer.idle
     async with opened() as store:
         assert names(store) == sorted(values) == ["a", "b", "c"]

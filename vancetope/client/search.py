@@ -105,13 +105,25 @@ class _Search:
             self.matches.append({"path": shown, **row})
 
     def _match(self, lines: list[str], index: int, at: int) -> JsonObject:
-        row: JsonObject = {"line": index + 1, "text": _shorten(lines[index], at)}
+        row: JsonObject = {
+            "line": index + 1,
+            "text": _shorten(lines[index], _unfold(lines[index], at)),
+        }
         if self.context:
             before = lines[max(0, index - self.context) : index]
             after = lines[index + 1 : index + 1 + self.context]
             row["before"] = [_shorten(line, 0) for line in before]
             row["after"] = [_shorten(line, 0) for line in after]
         return row
+
+
+def _unfold(line: str, at: int) -> int:
+    """Where in the line a position of its folded form is (a sharp s folds to two)."""
+    for index, character in enumerate(line):
+        at -= len(character.casefold())
+        if at < 0:
+            return index
+    return len(line)
 
 
 def _shorten(line: str, at: int) -> str:

@@ -280,10 +280,11 @@ class Flow:
             return
         if now.status is ProcessStatus.PAUSED:
             return
+        active = tasks.any_running(conn, pid) or tasks.any_ready(conn, pid)
         status = settled_status(
-            active=tasks.any_running(conn, pid) or tasks.any_ready(conn, pid),
-            blocked=tasks.first_held(conn, pid, TaskStatus.BLOCKED) is not None,
-            queued=tasks.first_held(conn, pid, TaskStatus.QUEUED) is not None,
+            active=active,
+            blocked=not active and tasks.any_held(conn, pid, TaskStatus.BLOCKED),
+            queued=not active and tasks.any_held(conn, pid, TaskStatus.QUEUED),
         )
         if status is ProcessStatus.WAITING and now.status is not status:
             self.tx.hint(CONCLUDE, process_id=pid)  # for the partial result

@@ -7,12 +7,14 @@ committed statement by statement.  So the transaction is looked for after every 
 and once it is lost that job has failed and each of the others runs again, alone.
 """
 
+import inspect
 import logging
 import math
 import sqlite3
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, NoReturn, TypeVar
 
 import attrs
@@ -48,6 +50,10 @@ _FIXES: Final = {
     sqlite3.SQLITE_NOTADB: "Stop the Brain and restore a backup.",
 }
 _OTHER_FIX: Final = "Check the disk and the permissions of the home directory."
+
+_SUSPENDABLE: Final = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)
 
 _INSERT_EVENT: Final = (
     "INSERT INTO event(at, kind, project_id, session_id, process_id, task_id, body)"
@@ -152,13 +158,13 @@ class Job:
     fn: Callable[[Tx], Any]
     settled: bool = False
     value: object = None
-    error: BaseException | None = None
+    error: Exception | None = None
 
     def succeed(self, value: object) -> None:
         """The job's transaction is committed."""
         self.value, self.settled = value, True
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, error: Exception) -> None:
         """Nothing of the job is in the database."""
         self.error, self.settled = error, True
 
@@ -179,7 +185,7 @@ class _Attempt:
 
     job: Job
     value: object = None
-    error: BaseException | None = None
+    error: Exception | None = None
     events: list[Event] = attrs.field(factory=list)
 
 
@@ -253,7 +259,7 @@ class Batch:
                 attempt.job.fail(self._blame(attempt.error))
         return []
 
-    def _blame(self, error: BaseException | None) -> BaseException:
+    def _blame(self, error: Exception | None) -> Exception:
         """What the job's caller is told: its own error, unless the disk was at fault."""
         if isinstance(error, sqlite3.Error) and primary_code(error) in _STORAGE_CODES:
             return self._unavailable(error)
@@ -285,13 +291,24 @@ def _attempt(conn: sqlite3.Connection, job: Job, now_ms: int) -> _Attempt:
         conn.execute("SAVEPOINT job")
         value = rows_only(job.fn(tx))
         conn.execute("RELEASE job")
-    except BaseException as exc:  # noqa: BLE001 - raised where the caller waits
-        # Cursors in the failed frames would keep their statements running, and a
-        # running INSERT ... RETURNING forbids the commit.
-        traceback.clear_frames(exc.__traceback__)
+    except Exception as exc:  # noqa: BLE001 - raised where the caller waits
+        _release_cursors(exc)
         _undo(conn)
         return _Attempt(job, error=exc)
     return _Attempt(job, value=value, events=tx.events())
+
+
+def _release_cursors(exc: Exception) -> None:
+    """Forget the locals of the functions that failed.
+
+    A cursor among them would keep its statement running, and a running
+    INSERT ... RETURNING forbids the commit.  Generators and coroutines are left
+    alone: an error that was caught before may carry one that still waits.
+    """
+    for frame, _line in traceback.walk_tb(exc.__traceback__):
+        if not frame.f_code.co_flags & _SUSPENDABLE:
+            with suppress(RuntimeError):  # it is still running: this very function
+                frame.clear()
 
 
 def _undo(conn: sqlite3.Connection) -> None:

@@ -115,11 +115,11 @@ class Store:
 
         For a task in the background, once the Brain is ready.
         """
-        worker = await self._runner.open(partial(opening.connect_reader, self.path))
-        try:
+        async with AsyncExitStack() as stack:
+            connect = partial(opening.connect_reader, self.path)
+            worker = await self._runner.open(connect)
+            stack.push_async_callback(worker.close)
             result = await run_cancellable(worker, _quick_check)
-        finally:
-            await worker.close()
         self.check_result = result
         if result.ok:
             logger.info("store.checked: %s is sound", self.path)

@@ -119,18 +119,18 @@ class Writer:
     async def _lead(self) -> None:
         places = self._take()
         batch = Batch([p.job for p in places], self._clock, self._batch_seconds)
+        ran = False
         try:
             with trio.CancelScope(shield=True):
                 await self._worker.run(batch.run)
-        except BaseException as exc:
-            # Not a job's error: the batch itself broke.  Nobody may wait for ever.
-            for job in batch.jobs:
-                if not job.settled:
-                    job.fail(_unknown_error())
-            if not isinstance(exc, Exception):
-                raise
+            ran = True
+        except Exception:
             logger.exception("store.batch_broke")
         finally:
+            if not ran:  # nobody may wait for ever
+                for job in batch.jobs:
+                    if not job.settled:
+                        job.fail(_unknown_error())
             self._settle(places, batch)
             self._hand_over()
 

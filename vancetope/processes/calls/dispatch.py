@@ -9,6 +9,7 @@ from vancetope.model.status import CallState, TaskStatus
 from vancetope.model.tool import Effect
 from vancetope.processes.flow import Flow
 from vancetope.store.queries import calls, processes, task_writes, tasks
+from vancetope.store.queries.calls import Sending
 from vancetope.tools.clients import ConnectedClient
 from vancetope.tools.routing import Decision, Fail, OnClient, OnServer, Park, Skip
 
@@ -47,13 +48,12 @@ def begin(
         The call that is now `dispatched` and must be sent after the commit; None when
         nothing is to be sent, also because the task has changed in the meantime.
     """
+    if isinstance(decision, OnServer | OnClient):
+        return _dispatch(flow, task, wanted, decision, client)
     now = tasks.get(flow.tx.conn, task.id)
-    ready = now is not None and now.cause is not None
-    if now is None or not ready or now.cause != task.cause:
+    if now is None or now.cause is None or now.cause != task.cause:
         return None
     match decision:
-        case OnServer() | OnClient():
-            return _dispatch(flow, now, wanted, decision, client)
         case Park():
             _park(flow, now, wanted, decision)
         case Skip(reason=reason):
@@ -75,27 +75,37 @@ def _dispatch(
 ) -> CallRecord | None:
     conn = flow.tx.conn
     side = SERVER if isinstance(decision, OnServer) else decision.client
+    call = calls.open_of_task(conn, task.id)
+    if call is not None and not _may_go_to(call, client):
+        return None
     if not flow.claim(task, side):
         return None
-    call = calls.open_of_task(conn, task.id)
     call_id = wanted.call_id if call is None else call.id
     if call is None:
         _insert(flow, task, wanted, CallState.DISPATCHED, "dispatch", decision.reason)
-    calls.set_dispatched(
-        conn,
-        call_id,
+    sent = Sending(
         tool=decision.tool,
+        effect=wanted.effect,
         decision="server" if client is None else "client",
         reason=decision.reason,
         side=side,
         session_id=None if client is None else client.session_id,
         epoch=None if client is None else client.epoch,
         journal_id=None if client is None else client.journal_id,
-        now_ms=flow.tx.now_ms,
     )
+    calls.set_dispatched(conn, call_id, sent, flow.tx.now_ms)
     if client is not None:
         processes.set_served_by(conn, flow.process.id, client.key)
     return calls.get(conn, call_id)
+
+
+def _may_go_to(call: CallRecord, client: ConnectedClient | None) -> bool:
+    """Whether a call that was begun before may leave for this side (D3)."""
+    if call.state is CallState.UNKNOWN:
+        return False
+    if call.state is CallState.PARKED or call.effect is not Effect.ONCE:
+        return True
+    return client is not None and client.session_id == call.session_id
 
 
 def _park(flow: Flow, task: TaskRecord, wanted: Wanted, decision: Park) -> None:

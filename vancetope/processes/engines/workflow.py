@@ -34,14 +34,38 @@ CACHED: Final = 128
 HEAVY: Final = ("{%", "|", "[:")
 
 
+@attrs.frozen
+class Snapshot:
+    """What a process was started with.
+
+    Attributes:
+        heavy: the tasks with a template that has more in it than looking a value up.
+    """
+
+    workflow: Workflow
+    given: JsonObject
+    nodes: dict[str, WorkflowTask]
+    heavy: frozenset[str]
+
+    @classmethod
+    def of(cls, definition: JsonObject, given: JsonObject) -> "Snapshot":
+        """Read a process's definition."""
+        workflow = from_json(definition)
+        nodes = {task.key: task for task in workflow.tasks}
+        heavy = frozenset(
+            key
+            for key, task in nodes.items()
+            if _heavy([task.args, task.foreach, task.result])
+        )
+        return cls(workflow, given, nodes, heavy)
+
+
 @attrs.define(eq=False)
 class WorkflowEngine:
     """Runs `Workflow` snapshots."""
 
     name: str = "workflow"
-    _cache: "OrderedDict[str, tuple[Workflow, JsonObject]]" = attrs.field(
-        factory=OrderedDict, init=False
-    )
+    _cache: "OrderedDict[str, Snapshot]" = attrs.field(factory=OrderedDict, init=False)
 
     def plan(self, definition: JsonObject) -> tuple[PlannedTask, ...]:
         """One planned task for each task of the file, in the order of the file."""
@@ -49,15 +73,13 @@ class WorkflowEngine:
 
     def is_heavy(self, conn: Connection, task: TaskRecord) -> bool:
         """Whether a template of the task has more in it than looking a value up."""
-        workflow, _ = self._snapshot(conn, task.process_id)
-        node = workflow.task(task.node)
-        return _heavy([node.args, node.foreach, node.result])
+        return task.node in self._snapshot(conn, task.process_id).heavy
 
     def step(self, conn: Connection, process: ProcessRecord, task: TaskRecord) -> Step:
         """Fan out, call the tool, or give the value, whichever the file says."""
-        workflow, given = self._snapshot(conn, process.id)
-        node = workflow.task(task.node)
-        context = _context(conn, process, workflow, given)
+        snapshot = self._snapshot(conn, process.id)
+        node = snapshot.nodes[task.node]
+        context = _context(conn, process, snapshot)
         try:
             if node.foreach is not None and task.item_index is None:
                 return _fan_out(node, context)
@@ -84,8 +106,9 @@ class WorkflowEngine:
 
         A process that has failed, or still waits, has a partial result: its leaves.
         """
-        workflow, given = self._snapshot(conn, process.id)
-        context = _context(conn, process, workflow, given)
+        snapshot = self._snapshot(conn, process.id)
+        workflow = snapshot.workflow
+        context = _context(conn, process, snapshot)
         partial = process.has_failed or process.open_tasks > 0
         try:
             if workflow.result is not None and not partial:
@@ -97,13 +120,10 @@ class WorkflowEngine:
         except TemplateError as exc:
             return Failed(code=FailureCode.FAILED, message=exc.message)
 
-    def _snapshot(
-        self, conn: Connection, process_id: str
-    ) -> tuple[Workflow, JsonObject]:
+    def _snapshot(self, conn: Connection, process_id: str) -> Snapshot:
         known = self._cache.get(process_id)
         if known is None:
-            definition, given = processes.definition(conn, process_id)
-            known = (from_json(definition), given)
+            known = Snapshot.of(*processes.definition(conn, process_id))
             self._cache[process_id] = known
             while len(self._cache) > CACHED:
                 self._cache.popitem(last=False)
@@ -144,13 +164,12 @@ def _heavy(value: Json) -> bool:
 def _context(
     conn: Connection,
     process: ProcessRecord,
-    workflow: Workflow,
-    given: JsonObject,
+    snapshot: Snapshot,
 ) -> dict[str, object]:
     started = datetime.fromtimestamp(process.created_at / 1000, tz=UTC)
     return {
-        "inputs": given,
-        "tasks": Tasks(conn, process.id, workflow),
+        "inputs": snapshot.given,
+        "tasks": Tasks(conn, process.id, snapshot.workflow),
         "process": {
             "id": process.id,
             "title": process.title,

@@ -26,7 +26,7 @@ class Lanes:
     _held: dict[str, "OrderedDict[Lane, None]"] = attrs.field(factory=dict, init=False)
     _holder: dict[Lane, str] = attrs.field(factory=dict, init=False)
     _in_hand: dict[Lane, set[str]] = attrs.field(factory=dict, init=False)
-    _looked: set[Lane] = attrs.field(factory=set, init=False)
+    _place: dict[Lane, str] = attrs.field(factory=dict, init=False)
 
     def add(self, lane: Lane) -> None:
         """The lane has a ready task (or may have)."""
@@ -36,13 +36,12 @@ class Lanes:
     def drop(self, lane: Lane) -> None:
         """The lane has no ready task that is not in hand."""
         self._ready.pop(lane, None)
-        if not self._in_hand.get(lane):
-            self._looked.discard(lane)
+        self._place.pop(lane, None)
 
     def hold(self, lane: Lane, place: str) -> None:
         """The lane's tasks would go to `place`, which is full."""
         self._ready.pop(lane, None)
-        self._holder[lane] = place
+        self._holder[lane] = self._place[lane] = place
         self._held.setdefault(place, OrderedDict())[lane] = None
 
     def freed(self, place: str) -> None:
@@ -64,12 +63,13 @@ class Lanes:
         self._ready.move_to_end(lane)
         return lane
 
-    def appetite(self, lane: Lane) -> int:
-        """How many steps to begin for the lane in this turn."""
-        if lane in self._looked:
-            return TURN
-        self._looked.add(lane)
-        return FIRST_LOOK
+    def went_to(self, lane: Lane, place: str) -> None:
+        """A task of the lane was sent there; the next one likely goes there too."""
+        self._place[lane] = place
+
+    def last_place(self, lane: Lane) -> str | None:
+        """Where the lane's last task went."""
+        return self._place.get(lane)
 
     def in_hand(self, lane: Lane) -> set[str]:
         """The ids of the lane's tasks that have a step under way."""
@@ -85,7 +85,3 @@ class Lanes:
         tasks.discard(task_id)
         if not tasks:
             self._in_hand.pop(lane, None)
-
-    def holder(self, lane: Lane) -> str | None:
-        """The full place the lane waits for, or None."""
-        return self._holder.get(lane)

@@ -21,8 +21,8 @@ from vancetope.processes.commands import start
 from vancetope.processes.conclude import Concluder
 from vancetope.processes.scheduler import waits
 from vancetope.processes.scheduler.desk import facts_of
-from vancetope.processes.scheduler.lanes import Lane, Lanes
-from vancetope.processes.scheduler.steps import Steps
+from vancetope.processes.scheduler.lanes import FIRST_LOOK, TURN, Lane, Lanes
+from vancetope.processes.scheduler.steps import Sent, Steps
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.store.db import Store
 from vancetope.store.queries import processes, tasks
@@ -143,7 +143,9 @@ class Scheduler:
 
     def _begin_lane(self, lane: Lane, nursery: trio.Nursery) -> None:
         in_hand = self._lanes.in_hand(lane)
-        limit = min(self._lanes.appetite(lane), STEPS_AT_ONCE - self._at_once)
+        limit = min(self._appetite(lane, len(in_hand)), STEPS_AT_ONCE - self._at_once)
+        if limit <= 0:
+            return
         found = self.store.read(
             lambda conn: tasks.ready(conn, *lane, limit + len(in_hand))
         )
@@ -155,11 +157,22 @@ class Scheduler:
             self._at_once += 1
             nursery.start_soon(self._step, lane, task)
 
+    def _appetite(self, lane: Lane, in_hand: int) -> int:
+        """How many steps to begin: no more than the lane's last place has room for."""
+        place = self._lanes.last_place(lane)
+        room = None if place is None else self.steps.room(place)
+        if place is None or room is None:
+            return FIRST_LOOK - in_hand
+        if room > 0:
+            return min(TURN, room - in_hand)
+        self._lanes.hold(lane, place)
+        return 0
+
     async def _step(self, lane: Lane, task: TaskRecord) -> None:
-        full: str | None = None
+        sent: Sent | None = None
         again = False
         try:
-            full = await self.steps.run(task)
+            sent = await self.steps.run(task)
         except BrainError as exc:  # the store cannot be written just now
             logger.warning("task.step_postponed %s: %s", task.id, exc)
             await trio.sleep(RETRY_S)
@@ -171,13 +184,14 @@ class Scheduler:
             self._lanes.put_back(lane, task.id)
             self._at_once -= 1
             self._wake.set()
-        if full is not None:
-            self._lanes.hold(lane, full)
-            if self.steps.has_room(full):
-                self._lanes.freed(full)
+        if sent is not None and sent.full:
+            self._lanes.hold(lane, sent.place)
+            if self.steps.room(sent.place) != 0:  # freed, or gone, in the meantime
+                self._lanes.freed(sent.place)
+        elif sent is not None:
+            self._lanes.went_to(lane, sent.place)
         elif again:
             self._lanes.add(lane)
-        self.timers.look()
 
     async def _conclude(self, process_id: str) -> None:
         if self.serves(process_id):

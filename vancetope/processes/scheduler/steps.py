@@ -13,8 +13,12 @@ from vancetope.model import cause as causes
 from vancetope.model import ids
 from vancetope.model.json import Json, dumps
 from vancetope.model.records import CallRecord, ProcessRecord, TaskRecord
-from vancetope.model.status import PROCESS_ENDED, ProcessStatus, TaskStatus
-from vancetope.model.tool import Effect
+from vancetope.model.status import (
+    PROCESS_ENDED,
+    CallState,
+    ProcessStatus,
+    TaskStatus,
+)
 from vancetope.processes import calls as call_rows
 from vancetope.processes.calls import Wanted
 from vancetope.processes.engines.base import (
@@ -29,6 +33,7 @@ from vancetope.processes.engines.base import Step as EngineStep
 from vancetope.processes.flow import Flow
 from vancetope.processes.scheduler.desk import Desk, Routed
 from vancetope.processes.scheduler.timers import Timers
+from vancetope.store import Connection
 from vancetope.store.db import Store, Tx
 from vancetope.store.queries import calls, processes, task_writes, tasks
 from vancetope.tools.router import SERVER, Router
@@ -45,6 +50,24 @@ ARGS_LIMIT_BYTES: Final = 1_000_000
 NOT_RUNNABLE: Final = PROCESS_ENDED | {ProcessStatus.PAUSED}
 
 
+@attrs.frozen
+class Sent:
+    """The place of a call: `server` or a client's key."""
+
+    place: str
+    full: bool
+
+
+@attrs.frozen(kw_only=True)
+class _Look:
+    """A ready task as it stands; `step` is None when making it takes a thread."""
+
+    process: ProcessRecord
+    engine: Engine
+    call: CallRecord | None
+    step: EngineStep | None
+
+
 @attrs.define(eq=False)
 class Steps:
     """Carries single steps out; keeps nothing between them."""
@@ -56,23 +79,26 @@ class Steps:
     router: Router
     timers: Timers
 
-    async def run(self, task: TaskRecord) -> str | None:
+    async def run(self, task: TaskRecord) -> "Sent | None":
         """Do what the task's engine says.
 
         Returns:
-            The place (`server` or a client's key) that is full, when the task could
-            not be begun for that reason; it is still ready then.
+            Where its call went, or would go: when that place is full the task could
+            not be begun and is still ready.  None when there is no call to send.
         """
-        process = self.store.read(lambda conn: processes.get(conn, task.process_id))
-        if process is None or process.status in NOT_RUNNABLE:
+        look = self.store.read(lambda conn: self._look(conn, task))
+        if look is None:
             return None
-        engine = self.engines[process.engine]
-        step, open_call = await self._ask(engine, process, task)
+        step = look.step
+        if step is None:
+            step = await self.store.query(
+                lambda conn: look.engine.step(conn, look.process, task)
+            )
         match step:
             case CallTool():
-                return await self._call(process, task, step, open_call)
+                return await self._call(look, task, step)
             case FanOut(items=items):
-                await self._fan_out(engine, process, task, items)
+                await self._fan_out(look, task, items)
             case Value(result=result):
                 await self._end(task, TaskStatus.DONE, result, None)
             case Broken(code=code, message=message):
@@ -80,45 +106,51 @@ class Steps:
                 await self._end(task, TaskStatus.FAILED, None, error)
         return None
 
-    def has_room(self, place: str) -> bool:
-        """Whether a place that was full takes calls again (or is gone)."""
-        client = None if place == SERVER else self.desk.clients.by_key(place)
-        return (place != SERVER and client is None) or self.router.room(client) > 0
+    def room(self, place: str) -> int | None:
+        """How many more calls a place takes; None when it is not there any more."""
+        if place == SERVER:
+            return self.router.room(None)
+        client = self.desk.clients.by_key(place)
+        return None if client is None else self.router.room(client)
 
-    async def _ask(
-        self, engine: Engine, process: ProcessRecord, task: TaskRecord
-    ) -> tuple[EngineStep, CallRecord | None]:
-        call = self.store.read(lambda conn: calls.open_of_task(conn, task.id))
-        if self.store.read(lambda conn: engine.is_heavy(conn, task)):
-            step = await self.store.query(lambda conn: engine.step(conn, process, task))
-        else:
-            step = self.store.read(lambda conn: engine.step(conn, process, task))
-        if call is not None and isinstance(step, CallTool):
-            # What was parked is what runs: its arguments stand on the row.
-            step = attrs.evolve(step, args=call.args)
-        return step, call
+    def _look(self, conn: Connection, task: TaskRecord) -> "_Look | None":
+        """What is known of a ready task; the step too, when that is quickly made."""
+        process = processes.get(conn, task.process_id)
+        if process is None or process.status in NOT_RUNNABLE:
+            return None
+        engine = self.engines[process.engine]
+        heavy = engine.is_heavy(conn, task)
+        return _Look(
+            process=process,
+            engine=engine,
+            call=calls.open_of_task(conn, task.id),
+            step=None if heavy else engine.step(conn, process, task),
+        )
 
     async def _call(
-        self,
-        process: ProcessRecord,
-        task: TaskRecord,
-        step: CallTool,
-        open_call: CallRecord | None,
-    ) -> str | None:
+        self, look: "_Look", task: TaskRecord, step: CallTool
+    ) -> "Sent | None":
+        open_call = look.call
+        if open_call is not None:
+            # What was parked is what runs: its arguments stand on the row.
+            step = attrs.evolve(step, args=open_call.args)
         size = len(dumps(step.args).encode())
         if size > ARGS_LIMIT_BYTES:
             message = f"The arguments of {step.tool} are {size} bytes, over the limit"
             error: dict[str, Json] = {"code": "too_big", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
-        routed = self.store.read(lambda conn: self.desk.route(conn, process, step))
+        routed = self.store.read(lambda conn: self.desk.route(conn, look.process, step))
         call_id = open_call.id if open_call else ids.new_id(ids.CALL, self.clock)
         wanted = _wanted(call_id, step, routed, open_call)
         if not isinstance(routed.decision, OnServer | OnClient):
             await self.store.write(lambda tx: _begin(tx, task, wanted, routed))
+            if step.start_within_ms is not None:
+                self.timers.look()
             return None
+        place = SERVER if routed.client is None else routed.client.key
         if not self.router.reserve(routed.client, call_id):
-            return SERVER if routed.client is None else routed.client.key
+            return Sent(place, full=True)
         call: CallRecord | None = None
         try:
             call = await self.store.write(lambda tx: _begin(tx, task, wanted, routed))
@@ -127,7 +159,7 @@ class Steps:
                 self.router.release(call_id)
         if call is not None:
             await self._send(call, routed)
-        return None
+        return Sent(place, full=False)
 
     async def _send(self, call: CallRecord, routed: Routed) -> None:
         client = routed.client
@@ -158,11 +190,7 @@ class Steps:
         await self.store.write(end)
 
     async def _fan_out(
-        self,
-        engine: Engine,
-        process: ProcessRecord,
-        task: TaskRecord,
-        items: list[Json],
+        self, look: "_Look", task: TaskRecord, items: list[Json]
     ) -> None:
         if len(items) > FAN_LIMIT:
             message = f"foreach gives {len(items)} items; the limit is {FAN_LIMIT}"
@@ -173,7 +201,9 @@ class Steps:
         if not claimed:
             return
         plan = self.store.read(
-            lambda conn: engine.plan(processes.definition(conn, process.id)[0])
+            lambda conn: look.engine.plan(
+                processes.definition(conn, look.process.id)[0]
+            )
         )
         node = next(planned for planned in plan if planned.node == task.node)
         for start in range(0, len(items), FAN_CHUNK):
@@ -252,13 +282,14 @@ def _wanted(
     call_id: str, step: CallTool, routed: Routed, open_call: CallRecord | None
 ) -> Wanted:
     digest = open_call.args_digest if open_call else args_digest(step.args)
-    effect = open_call.effect if open_call else routed.effect
+    begun = open_call is not None and open_call.state is not CallState.PARKED
+    effect = open_call.effect if open_call and begun else routed.effect
     return Wanted(
         call_id=call_id,
         tool=step.tool.partition("@")[0],
         args=step.args,
         args_digest=digest,
-        effect=Effect(effect),
+        effect=effect,
         timeout_ms=step.timeout_ms,
         start_within_ms=step.start_within_ms,
     )

@@ -66,7 +66,8 @@ class Timers:
         self._live[f"{kind} {key}"] = self._count
         entry = (trio.current_time() + after_s, self._count, kind, key)
         heapq.heappush(self._due, entry)
-        self._wake.set()
+        if self._due[0] is entry:
+            self._wake.set()
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED

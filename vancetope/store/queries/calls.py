@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Final
 
+import attrs
+
 from vancetope.model.json import Json, JsonObject, dumps, loads
 from vancetope.model.records import CallRecord
 from vancetope.model.status import CallState
@@ -16,6 +18,25 @@ _COLUMNS: Final = (
 )
 _OPEN: Final = "state IN ('parked', 'dispatched', 'accepted', 'unknown')"
 _AT_WORK: Final = "state IN ('dispatched', 'accepted')"
+
+
+@attrs.frozen(kw_only=True)
+class Sending:
+    """Where a call goes, and by which decision.
+
+    Attributes:
+        tool: what runs; the fallback tool, if that was decided.
+        side: `server` or the client's key; the rest names the client's connection.
+    """
+
+    tool: str
+    effect: Effect
+    decision: str
+    reason: str
+    side: str
+    session_id: str | None
+    epoch: int | None
+    journal_id: str | None
 
 
 def _object(text: str | None) -> JsonObject | None:
@@ -133,32 +154,23 @@ def insert(  # noqa: PLR0913 - a row has its columns
     )
 
 
-def set_dispatched(  # noqa: PLR0913 - a row has its columns
-    conn: sqlite3.Connection,
-    call_id: str,
-    *,
-    tool: str,
-    decision: str,
-    reason: str,
-    side: str,
-    session_id: str | None,
-    epoch: int | None,
-    journal_id: str | None,
-    now_ms: int,
+def set_dispatched(
+    conn: sqlite3.Connection, call_id: str, sent: Sending, now_ms: int
 ) -> None:
     """The call is about to leave for this side."""
     conn.execute(
-        "UPDATE call SET state = 'dispatched', tool = ?, decision = ?, reason = ?,"
-        " side = ?, session_id = ?, epoch = ?, journal_id = ?, attempt = attempt + 1,"
-        " dispatched_at = ?, accepted_at = NULL WHERE id = ?",
+        "UPDATE call SET state = 'dispatched', tool = ?, effect = ?, decision = ?,"
+        " reason = ?, side = ?, session_id = ?, epoch = ?, journal_id = ?,"
+        " attempt = attempt + 1, dispatched_at = ?, accepted_at = NULL WHERE id = ?",
         (
-            tool,
-            decision,
-            reason,
-            side,
-            session_id,
-            epoch,
-            journal_id,
+            sent.tool,
+            sent.effect,
+            sent.decision,
+            sent.reason,
+            sent.side,
+            sent.session_id,
+            sent.epoch,
+            sent.journal_id,
             now_ms,
             call_id,
         ),

@@ -257,6 +257,11 @@ def any_running(conn: sqlite3.Connection, process_id: str) -> bool:
     return row is not None
 
 
+def any_held(conn: sqlite3.Connection, process_id: str, status: TaskStatus) -> bool:
+    """Whether the process has a task that is `blocked` (or `queued`)."""
+    return first_held(conn, process_id, status) is not None
+
+
 def first_held(
     conn: sqlite3.Connection, process_id: str, status: TaskStatus
 ) -> TaskRecord | None:

@@ -1,0 +1,182 @@
+"""A connection of the command line to the Brain of its home."""
+
+import itertools
+import math
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final, TypeVar
+
+import attrs
+import trio
+
+import vancetope
+from vance_sdk.connection import REQUEST_SECONDS, Connection, open_connection
+from vance_sdk.errors import (
+    BrainRefused,
+    ConnectionLost,
+    HandshakeRefused,
+    Timeout,
+    UnexpectedAnswer,
+)
+from vance_sdk.scopes import background_nursery
+from vance_sdk.wire.messages import (
+    ClientInfo,
+    Error,
+    Inbound,
+    Outbound,
+    SessionChoice,
+)
+from vancetope.cli.launch import Launcher
+from vancetope.clock import Clock, SystemClock
+from vancetope.crypto import SigningKey
+from vancetope.errors import HomeError
+
+PROFILE: Final = "cli"
+#: For a Brain to be there: one that stops, and another one's start after it.
+START_S: Final = 30.0
+LOOK_S: Final = 0.02
+#: A token of the command line outlives no command.
+TOKEN_MS: Final = 24 * 3600 * 1000
+
+R = TypeVar("R", bound=Outbound)
+
+
+@attrs.define(eq=False, kw_only=True)
+class Link:
+    """An open connection: questions, lists, and what comes unasked.
+
+    Attributes:
+        news: the frames that answer nothing, in order; ends with the connection.
+    """
+
+    connection: Connection = attrs.field(init=False)
+    news: trio.MemoryReceiveChannel[Outbound] = attrs.field(init=False)
+    _feed: trio.MemorySendChannel[Outbound] = attrs.field(init=False)
+    _lists: dict[str, trio.MemorySendChannel[Outbound]] = attrs.field(
+        init=False, factory=dict
+    )
+    _ids: "itertools.count[int]" = attrs.field(
+        init=False, factory=lambda: itertools.count(1)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        # Unbounded: who reads it never waits for long, and a frame is small.
+        self._feed, self.news = trio.open_memory_channel[Outbound](math.inf)
+
+    def take(self, frame: Outbound) -> None:
+        """Sort a frame that the connection does not know what to do with."""
+        pages = self._lists.get(frame.reply_to or "")
+        (self._feed if pages is None else pages).send_nowait(frame)
+
+    async def ask(self, message: Inbound, kind: type[R]) -> R:
+        """Send a message and return its direct answer.
+
+        Raises:
+            BrainRefused: the Brain says no.
+            VanceError: there is no answer, or one of another kind.
+        """
+        return _as(message, await self.connection.request(message), kind)
+
+    async def gather(self, message: Inbound, kind: type[R]) -> list[R]:
+        """Send a question whose answer may take several frames; return them all.
+
+        Raises:
+            As `ask`.
+        """
+        frame_id = f"list{next(self._ids)}"
+        send, receive = trio.open_memory_channel[Outbound](math.inf)
+        self._lists[frame_id] = send
+        pages: list[R] = []
+        try:
+            with trio.move_on_after(REQUEST_SECONDS):
+                await self.connection.send(attrs.evolve(message, id=frame_id))
+                async for frame in receive:
+                    if isinstance(frame, Error):
+                        raise BrainRefused(frame.code, frame.message, frame.context)
+                    pages.append(_as(message, frame, kind))
+                    if not getattr(frame, "more", None):
+                        return pages
+                raise self.connection.lost or ConnectionLost(1006)
+        finally:
+            del self._lists[frame_id]
+        text = f"no answer to {message.TYPE} within {REQUEST_SECONDS:g} s"
+        raise Timeout(text)
+
+    async def close_with_connection(self) -> None:
+        """End everything that waits when the connection does."""
+        await self.connection.closed.wait()
+        for channel in (self._feed, *self._lists.values()):
+            channel.close()
+
+
+def _as(message: Inbound, frame: Outbound, kind: type[R]) -> R:
+    if not isinstance(frame, kind):
+        text = f"{message.TYPE} was answered with {frame.TYPE}"
+        raise UnexpectedAnswer(text)
+    return frame
+
+
+@asynccontextmanager
+async def open_link(
+    launcher: Launcher, *, clock: Clock | None = None, project: str | None = None
+) -> AsyncIterator[Link]:
+    """Connect to the home's Brain, started if there is none, until the block ends.
+
+    Args:
+        launcher: finds or starts it.
+        clock: the wall clock.
+        project: a project for the session; absent: the default one.
+
+    Raises:
+        HomeError: no Brain can be started, or it does not answer.
+        VanceError: the Brain does not take the command line.
+    """
+    key = SigningKey.of_home(launcher.home.secrets)
+    token = key.mint(clock or SystemClock(), name=PROFILE, ttl_ms=TOKEN_MS)
+    link = Link()
+    async with AsyncExitStack() as stack:
+        with trio.move_on_after(START_S) as bound:
+            link.connection = await _connect(launcher, stack, link, token, project)
+        if bound.cancelled_caught:
+            message = f"the Brain of {launcher.home.path} does not answer"
+            raise HomeError(message, fix="Stop it, and try again.")
+        nursery = await stack.enter_async_context(background_nursery())
+        nursery.start_soon(link.close_with_connection)
+        yield link
+
+
+async def _connect(
+    launcher: Launcher,
+    stack: AsyncExitStack,
+    link: Link,
+    token: str,
+    project: str | None,
+) -> Connection:
+    while True:
+        found = launcher.look()
+        if found is None:
+            await trio.sleep(LOOK_S)
+            continue
+        opening = open_connection(
+            found.url,
+            token=token,
+            client=ClientInfo(
+                type="cli", name="vancetope", version=vancetope.__version__
+            ),
+            session=SessionChoice(project_id=project) if project else None,
+            profile=PROFILE,
+            on_frame=link.take,
+        )
+        try:
+            return await stack.enter_async_context(opening)
+        except ConnectionLost:
+            # It has just stopped, or left its file behind and its number to another
+            # process.
+            launcher.start()
+            await trio.sleep(LOOK_S)
+        except HandshakeRefused as refused:
+            if refused.close_code is None and refused.code.startswith("http_"):
+                message = f"what answers at {found.url} is no Brain"
+                fix = f"Remove {launcher.home.runtime}, and try again."
+                raise HomeError(message, fix=fix) from refused
+            raise

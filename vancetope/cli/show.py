@@ -1,0 +1,80 @@
+"""How data is printed: JSON for programs, tables for people."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+#: Where nobody's window is too narrow.
+PIPE_COLUMNS: Final = 10_000
+
+STYLES: Final = {
+    "done": "green",
+    "running": "cyan",
+    "failed": "red",
+    "stopped": "red",
+    "cancelled": "red",
+    "blocked": "yellow",
+    "queued": "yellow",
+    "waiting": "yellow",
+    "paused": "yellow",
+    "pending": "dim",
+    "skipped": "dim",
+}
+
+
+def print_json(value: object) -> None:
+    """One JSON value in one line."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def plain(text: str) -> str:
+    """The text in one line, without what would steer a terminal."""
+    return "".join(
+        letter if letter.isprintable() else " " for letter in " ".join(text.split())
+    )
+
+
+def status_text(status: str, shown: str | None = None) -> "Text":
+    """A status in its colour."""
+    from rich.text import Text
+
+    return Text(plain(shown or status), style=STYLES.get(status, ""))
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """A console; where nobody looks it is wide, and says everything in plain text."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_COLUMNS
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence["str | Text"]]) -> None:
+    """A compact table; the last column takes the room there is."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for number, head in enumerate(heads):
+        last = number == len(heads) - 1
+        table.add_column(head, no_wrap=number == 0, overflow="fold", ratio=last or None)
+    for row in rows:
+        table.add_row(
+            *(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row)
+        )
+    out = console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
