@@ -16,7 +16,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Final, TypeVar, overload
+from typing import Final, Self, TypeVar, overload
 
 import attrs
 import trio
@@ -138,7 +138,7 @@ class VanceClient:
             self._client = None
             portal.stop()
 
-    def __enter__(self) -> "VanceClient":
+    def __enter__(self) -> Self:
         if self._portal is None:
             self.connect()
         return self

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 import attrs
+import orjson
 import trio
 
 from vance_sdk.address import parse_address
@@ -218,7 +219,7 @@ class Connection:
             frame = decode_outbound(text, max_bytes=FRAME_BYTES)
         except ProtocolError as error:
             # What a newer Brain says may be unknown here; only an answer matters.
-            waiter = self._waiters.get(error.reply_to or "")
+            waiter = self._waiters.get(_reply_to(text))
             if waiter is not None:
                 waiter.problem = error.message
                 waiter.done.set()
@@ -279,6 +280,16 @@ class Connection:
             self._end(lost)
         finally:
             done.set()
+
+
+def _reply_to(text: str) -> str:
+    """Return what a frame that cannot be read answers; empty: nothing."""
+    try:
+        frame = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return ""
+    found = frame.get("reply_to") if isinstance(frame, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _ignore(_: object) -> None:

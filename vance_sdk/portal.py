@@ -89,7 +89,7 @@ class Portal:
 
     def stop(self) -> None:
         """End the loop within ``STOP_SECONDS``; calls that wait raise."""
-        self._soon(lambda: self._nursery.cancel_scope.cancel(), quiet=True)
+        self._soon(self._nursery.cancel_scope.cancel, quiet=True)
         if threading.current_thread() is not self._thread:
             self._ended.wait(STOP_SECONDS)
 

@@ -157,8 +157,7 @@ def test_a_file_replaced_by_a_link_after_the_check_is_not_followed(
 def test_a_link_swapped_in_thousands_of_times_never_gives_the_secret(
     inside: Path,
 ) -> None:
-    # Seen to fail with os.open(place.path) instead of the walk: within some hundred
-    # swaps the secret came out.
+    # Seen to fail with os.open(place.path) instead of the walk: the secret came out.
     target = inside / "sub" / "note.md"
     honest, link = inside / "honest", inside / "link"
     stop = threading.Event()

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import attrs
+import pytest
 import trio
-from trio_websocket import WebSocketConnection, wrap_client_stream
+from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_stream
 
 from vance_sdk.wire.errors import ProtocolError
 from vance_sdk.wire.params import ConnectionParams, parse_params
@@ -16,7 +17,7 @@ from vancetope.gateway.edge import EdgeConfig
 from vancetope.gateway.http import HttpServer, create_app
 from vancetope.gateway.http_side import AppFactory, RunSync, in_thread
 from vancetope.gateway.listener import Listener
-from vancetope.gateway.websocket import WebSocket
+from vancetope.gateway.websocket import ConnectionLost, WebSocket
 
 Handler = Callable[[WebSocket, ConnectionParams, str], Awaitable[None]]
 
@@ -189,3 +190,37 @@ async def running(
             address = await nursery.start(serve)
             yield Edge(listener, address, done, trio.current_time())
             nursery.cancel_scope.cancel()
+
+
+async def close_code(websocket: WebSocketConnection) -> tuple[int, str | None]:
+    with pytest.raises(ConnectionClosed) as caught:
+        await websocket.get_message()
+    assert caught.value.reason is not None
+    return caught.value.reason.code, caught.value.reason.reason
+
+
+class Recorder:
+    """A handler that notes how each socket ended."""
+
+    def __init__(self) -> None:
+        self.lost: list[tuple[int, str]] = []
+        self.seen: list[tuple[ConnectionParams, str]] = []
+        self.accepted = trio.Event()
+        self.ended = trio.Event()
+
+    async def __call__(
+        self, websocket: WebSocket, params: ConnectionParams, peer: str
+    ) -> None:
+        self.seen.append((params, peer))
+        self.accepted.set()
+        try:
+            await self.use(websocket)
+        except ConnectionLost as lost:
+            self.lost.append((lost.code, lost.reason))
+            raise
+        finally:
+            self.ended.set()
+
+    async def use(self, websocket: WebSocket) -> None:
+        while True:
+            await websocket.receive()

@@ -28,12 +28,10 @@ async def test_every_websocket_gets_1001_and_its_handler_may_finish(
     finished = []
 
     async def handler(ws: WebSocket, params: ConnectionParams, peer: str) -> None:
-        try:
+        with pytest.raises(ConnectionLost) as caught:
             await ws.receive()
-        except ConnectionLost as lost:
-            await trio.sleep(0.5)
-            finished.append(lost.code)
-            raise
+        await trio.sleep(0.5)
+        finished.append(caught.value.code)
 
     async with running(handler) as edge:
         async with edge.websocket() as one, edge.websocket() as two:

@@ -118,8 +118,7 @@ def test_any_text_gives_at_most_count_terms_and_always_the_same(
 
 @given(st.text(alphabet="ab' -_\u0301学あー", max_size=60))
 def test_words_lose_no_letter(text: str) -> None:
-    # Seen to fail with marks left out of the pattern and with `_split_cjk` dropping
-    # what stands before a run.
+    # Seen to fail with `_split_cjk` dropping what stands before a run.
     kept = "".join(words(text))
 
     assert [c for c in text if c.isalnum()] == [c for c in kept if c.isalnum()]

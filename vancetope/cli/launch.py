@@ -7,10 +7,12 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Final
 
 import attrs
 
+import vancetope
 from vancetope.config.home import Home
 from vancetope.errors import HomeError
 
@@ -54,11 +56,25 @@ def _alive(pid: int) -> bool:
     return pid > 0
 
 
+def _environment() -> dict[str, str]:
+    """Of a child that finds this package where this process has found it."""
+    root = Path(vancetope.__file__).parent.parent
+    if root.name in {"site-packages", "dist-packages"}:
+        return dict(os.environ)
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 @attrs.define(eq=False)
 class Launcher:
-    """Sees to it that a Brain runs; only looks and starts, never waits."""
+    """Sees to it that a Brain runs; only looks and starts, never waits.
+
+    Attributes:
+        may_start: whether to start one; else it is for somebody else to do.
+    """
 
     home: Home
+    may_start: bool = True
     _child: int | None = attrs.field(init=False, default=None)
     _said_from: int = attrs.field(init=False, default=0)
     _not_before: float = attrs.field(init=False, default=0.0)
@@ -85,7 +101,7 @@ class Launcher:
         if self._child is not None and not self._has_left(self._child):
             return
         self._child = None
-        if time.monotonic() >= self._not_before:
+        if self.may_start and time.monotonic() >= self._not_before:
             self._not_before = time.monotonic() + AGAIN_S
             self._child = self._spawn()
 
@@ -115,12 +131,14 @@ class Launcher:
         argv = [sys.executable, "-P", "-m", "vancetope.cli.main", "serve"]
         argv += ["--home", str(home.path), "--port", "0", "--for-a-run"]
         to_log = (os.POSIX_SPAWN_OPEN, 2, str(log), os.O_WRONLY | os.O_APPEND, 0o600)
-        silent = [
-            (os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)
-        ]
+        silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
         # A session of its own: Ctrl-C at this terminal is not meant for it.
         return os.posix_spawn(
-            sys.executable, argv, os.environ, file_actions=[*silent, to_log], setsid=True
+            sys.executable,
+            argv,
+            _environment(),
+            file_actions=[*silent, to_log],
+            setsid=True,
         )
 
     def _last_words(self) -> str:

@@ -134,15 +134,18 @@ async def open_link(
     key = SigningKey.of_home(launcher.home.secrets)
     token = key.mint(clock or SystemClock(), name=PROFILE, ttl_ms=TOKEN_MS)
     link = Link()
-    async with AsyncExitStack() as stack:
-        with trio.move_on_after(START_S) as bound:
+    bound = trio.CancelScope(deadline=trio.current_time() + START_S)
+    with bound:
+        async with AsyncExitStack() as stack:
             link.connection = await _connect(launcher, stack, link, token, project)
-        if bound.cancelled_caught:
-            message = f"the Brain of {launcher.home.path} does not answer"
-            raise HomeError(message, fix="Stop it, and try again.")
-        nursery = await stack.enter_async_context(background_nursery())
-        nursery.start_soon(link.close_with_connection)
-        yield link
+            # From here on the caller sets the bounds.
+            bound.deadline = float("inf")
+            nursery = await stack.enter_async_context(background_nursery())
+            nursery.start_soon(link.close_with_connection)
+            yield link
+    if bound.cancelled_caught:
+        message = f"the Brain of {launcher.home.path} does not answer"
+        raise HomeError(message, fix="Stop it, and try again.")
 
 
 async def _connect(

@@ -6,10 +6,9 @@ from typing import Any, Final
 import click
 
 from vancetope import __version__
+from vancetope.cli.failure import INTERRUPTED, Failure, leaf_of, line_of
 from vancetope.cli.lazy import LazyGroup
 from vancetope.cli.options import Chosen, common, example, program
-
-INTERRUPTED: Final = 130
 
 COMMANDS: Final = {
     "demo": ("vancetope.cli.demo:demo", "See it work on a folder of documents."),
@@ -31,10 +30,6 @@ COMMANDS: Final = {
 }
 
 
-class Failure(click.ClickException):
-    """One line on stderr and exit code 1."""
-
-
 class Boundary(LazyGroup):
     """Nothing but a line and an exit code leaves a command, unless `--debug`."""
 
@@ -45,7 +40,7 @@ class Boundary(LazyGroup):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except BaseException as exc:
-            error = _leaf(exc)
+            error = leaf_of(exc)
             if isinstance(error, KeyboardInterrupt):
                 raise click.exceptions.Exit(INTERRUPTED) from None
             if isinstance(error, SystemExit | GeneratorExit | BrokenPipeError):
@@ -55,35 +50,7 @@ class Boundary(LazyGroup):
             chosen = ctx.find_object(Chosen)
             if chosen is not None and chosen.debug:
                 raise
-            raise Failure(_line(error)) from None
-
-
-def _leaf(exc: BaseException) -> BaseException:
-    """The error inside the groups that nurseries wrap around it."""
-    while isinstance(exc, BaseExceptionGroup):
-        stop = exc.subgroup(KeyboardInterrupt)
-        exc = (stop or exc).exceptions[0]
-    return exc
-
-
-def _line(error: BaseException) -> str:
-    from vance_sdk.errors import BrainRefused, VanceError
-    from vancetope.errors import UserError
-
-    match error:
-        case BrainRefused():
-            fix = error.context.get("fix")
-            text = f"{error.message}. {fix}" if fix else error.message
-        case UserError() | VanceError():
-            text = str(error)
-        case OSError():
-            where = f"{error.filename}: " if error.filename else ""
-            text = f"{where}{error.strerror or error}"
-        case _:
-            kind = type(error).__name__
-            text = f"something broke in this program: {kind}: {error}"
-            text += f". Run `{program()} --debug ...` again to see where."
-    return " ".join(text.split())
+            raise Failure(line_of(error)) from None
 
 
 @click.group(

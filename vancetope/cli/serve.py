@@ -1,8 +1,6 @@
 """`vancetope serve`: run the Brain until a signal."""
 
 import logging
-import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +10,8 @@ from vancetope.cli.options import chosen_home, common, example
 
 if TYPE_CHECKING:
     import trio
+
+    from vancetope.config.home import Home
 
 LOG_VARIABLE: Final = "VANCETOPE_LOG"
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -56,38 +56,73 @@ def serve(host: str | None, port: int | None, log_level: str, for_a_run: bool) -
     )
     import trio
 
-    trio.run(_serve, host, port, for_a_run, restrict_keyboard_interrupt_to_checkpoints=True)
+    from vancetope.cli.launch import TAKEN
+    from vancetope.cli.failure import leaf_of
+    from vancetope.errors import HomeError
+
+    try:
+        trio.run(_serve, chosen_home(), host, port, for_a_run)
+    except* HomeError as group:
+        # Its cause is the kernel's word that the lock is held (store.home_lock).
+        error = leaf_of(group)
+        if for_a_run and isinstance(error.__cause__, BlockingIOError):
+            raise click.exceptions.Exit(TAKEN) from None
+        raise
 
 
-async def _serve(host: str | None, port: int | None, for_a_run: bool) -> None:  # noqa: FBT001
+async def _serve(
+    home: "Home",
+    host: str | None,
+    port: int | None,
+    for_a_run: bool,  # noqa: FBT001
+) -> None:
+    import trio
+
+    from vancetope.cli.signals import stop_on_signal
+
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(stop_on_signal, stop)
+        nursery.start_soon(_bound, stop, nursery.cancel_scope)
+        await _run(home, stop, host, port, for_a_run)
+        nursery.cancel_scope.cancel()
+
+
+async def _run(
+    home: "Home",
+    stop: "trio.Event",
+    host: str | None,
+    port: int | None,
+    for_a_run: bool,  # noqa: FBT001
+) -> None:
     from functools import partial
 
     import trio
 
     from vancetope.brain import run_brain
-    from vancetope.cli.launch import TAKEN
     from vancetope.clock import SystemClock
-    from vancetope.errors import HomeError
 
-    stop = trio.Event()
-    brain = partial(
-        run_brain,
-        chosen_home(),
-        clock=SystemClock(),
-        stop=stop,
-        host=host,
-        port=port,
-        for_a_run=for_a_run,
-    )
-    try:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(stop_on_signal, stop)
-            url: str = await nursery.start(_then_leave, nursery, brain)
-            click.echo(f"ready {url}")
-            sys.stdout.flush()
-    except* HomeError as group:
-        error = group.exceptions[0]
-        # The kernel's word that the lock is held (store.home_lock).
-        if for_a_run and isinstance(error.__cause__, BlockingIOError):
-            raise click.exceptions.Exit(TAKEN) from None
-        raise error from None
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(
+            partial(
+                run_brain,
+                home,
+                clock=SystemClock(),
+                stop=stop,
+                host=host,
+                port=port,
+                for_a_run=for_a_run,
+            )
+        )
+        click.echo(f"ready {url}")
+        sys.stdout.flush()
+
+
+async def _bound(stop: "trio.Event", scope: "trio.CancelScope") -> None:
+    """Give up a stop that takes too long; the store survives that."""
+    import trio
+
+    await stop.wait()
+    await trio.sleep(STOP_S)
+    logging.getLogger(__name__).warning("serve.stop_forced after %s s", STOP_S)
+    scope.cancel()

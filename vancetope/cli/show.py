@@ -78,3 +78,18 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence["str | Text"]]) ->
         out.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def print_result(status: str, result: object) -> None:
+    """How a process ended, and what came of it; simple fields as lines."""
+    click.echo(status)
+    if result is None:
+        return
+    if isinstance(result, dict) and not any(
+        isinstance(value, dict | list) for value in result.values()
+    ):
+        for key, value in result.items():
+            shown = value if isinstance(value, str) else json.dumps(value)
+            click.echo(f"{plain(str(key))}: {plain(shown)}")
+        return
+    click.echo(json.dumps(result, ensure_ascii=False, indent=2))

@@ -225,7 +225,8 @@ def open_file(place: Place) -> Iterator[int]:
     with open_parent(place) as (above, name):
         with _errors(place):
             # Opening a device can act on it, so its kind is asked first.
-            fd = os.open(place.path, os.O_RDONLY)
+            _demand_regular(place, os.stat(name, dir_fd=above, follow_symlinks=False))
+            fd = os.open(name, FILE_FLAGS, dir_fd=above)
     try:
         _demand_regular(place, os.fstat(fd))
         yield fd

@@ -215,26 +215,28 @@ class _Connection(TCPServer):
     send_timeout_s: float = 10.0
 
     async def run(self) -> None:
-        """Serve until either side ends the connection."""
+        """Serve until either side ends the connection; the caller closes it."""
+        socket = self.stream.socket
         try:
-            socket = self.stream.socket
-            async with TaskGroup() as group:
-                self._task_group = group
-                self.protocol = _Http1(  # type: ignore[assignment]
-                    self.app,
-                    self.config,
-                    self.context,
-                    group,
-                    ConnectionState(self.state),
-                    False,  # noqa: FBT003 - `ssl`, by position in hypercorn too
-                    parse_socket_addr(socket.family, socket.getpeername()),
-                    parse_socket_addr(socket.family, socket.getsockname()),
-                    self.protocol_send,
-                )
-                await self.idle_task.restart(group, self._idle_timeout)
-                await self._read_data()
-        finally:
-            await self._close()
+            client = parse_socket_addr(socket.family, socket.getpeername())
+            server = parse_socket_addr(socket.family, socket.getsockname())
+        except OSError:
+            return  # the peer has left
+        async with TaskGroup() as group:
+            self._task_group = group
+            self.protocol = _Http1(  # type: ignore[assignment]
+                self.app,
+                self.config,
+                self.context,
+                group,
+                ConnectionState(self.state),
+                False,  # noqa: FBT003 - `ssl`, by position in hypercorn too
+                client,
+                server,
+                self.protocol_send,
+            )
+            await self.idle_task.restart(group, self._idle_timeout)
+            await self._read_data()
 
     async def protocol_send(self, event: Event) -> None:
         """Take what the protocol has for the network."""

@@ -46,6 +46,8 @@ _GONE: Final = (
     LocalProtocolError,
 )
 _RECEIVE_BUFFER: Final = 65536
+#: How long the app may take to shut down once its connections are closed.
+_LIFESPAN_S: Final = 1.0
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -125,7 +127,7 @@ class Listener(Generic[ParamsT]):
                     listeners, partial(task_status.started, address)
                 )
                 self._http.stop()
-                services.cancel_scope.deadline = trio.current_time() + 1.0
+                services.cancel_scope.deadline = trio.current_time() + _LIFESPAN_S
         finally:
             for listener in listeners:
                 listener.socket.close()

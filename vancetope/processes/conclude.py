@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from vancetope.errors import BrainError
 from vancetope.model.json import Json
 from vancetope.model.records import TaskRecord
 from vancetope.model.status import (
@@ -17,7 +18,7 @@ from vancetope.processes.engines.base import Engine
 from vancetope.processes.flow import Flow
 from vancetope.store.db import Store, Tx
 from vancetope.store.queries import processes, tasks
-from vancetope.tools.outcome import Failed
+from vancetope.tools.outcome import Failed, FailureCode
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,14 @@ class Concluder:
         if process is None or process.status in PROCESS_ENDED:
             return
         engine = self.engines[process.engine]
-        made = await self.store.query(lambda conn: engine.conclude(conn, process))
+        try:
+            made = await self.store.query(lambda conn: engine.conclude(conn, process))
+        except BrainError:
+            raise
+        except Exception:
+            # A process that cannot say what it has found is over all the same.
+            logger.exception("process.conclude_broke %s", process_id)
+            made = Failed(code=FailureCode.FAILED, message="The result broke")
         await self.store.write(lambda tx: _conclude(tx, process_id, made))
 
     async def fail_task(self, task: TaskRecord, code: str, message: str) -> None:

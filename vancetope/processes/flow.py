@@ -137,7 +137,8 @@ class Flow:
         todo = [(task, status, result, error)]
         while todo:
             one, how, value, problem = todo.pop()
-            self._end_one(one, how, value, problem)
+            if not self._end_one(one, how, value, problem):
+                continue
             todo.extend(self._dependents(one, how, problem))
             parent = self._finished_parent(one)
             if parent is not None:
@@ -180,12 +181,15 @@ class Flow:
         status: TaskStatus,
         result: Json,
         error: JsonObject | None,
-    ) -> None:
+    ) -> bool:
+        """End one task; False when it has ended already, on another path to it."""
         conn = self.tx.conn
-        self._forget_wakes(task)
-        task_writes.set_ended(
+        ended = task_writes.set_ended(
             conn, task.id, status, result=result, error=error, now_ms=self.tx.now_ms
         )
+        if not ended:
+            return False
+        self._forget_wakes(task)
         processes.add_open_tasks(conn, self.process.id, -1)
         broke = status in (TaskStatus.FAILED, TaskStatus.CANCELLED)
         overlooked = status is TaskStatus.FAILED and task.continue_on_error
@@ -193,6 +197,7 @@ class Flow:
             processes.set_has_failed(conn, self.process.id, failed=True)
             self.process = attrs.evolve(self.process, has_failed=True)
         self.task_changed(task.id)
+        return True
 
     def _dependents(
         self, task: TaskRecord, status: TaskStatus, error: JsonObject | None

@@ -32,4 +32,5 @@ def _recover(tx: Tx) -> list[str]:
     if found:
         logger.info("brain.recovered: %d tasks were running", found)
     owners = {call.session_id for call in calls.at_work(tx.conn)}
-    return sorted(owner for owner in owners if owner is not None)
+    left = {owner for owner in owners if owner is not None}
+    return sorted(left.union(sessions.unbound_robots(tx.conn)))

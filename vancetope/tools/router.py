@@ -5,6 +5,7 @@ first) and reports what came of it; it remembers nothing that a restart would mi
 """
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
@@ -51,8 +52,9 @@ class Router:
 
     def __attrs_post_init__(self) -> None:
         """Make the hand-over between the scheduler's tasks and this one."""
-        # Never full: a slot is reserved before a call is handed over.
-        self._inbox, self._outbox = trio.open_memory_channel(self.server_window)
+        # Bounded by what reserves a slot first; a cancelled call, whose slot is free
+        # again, may still be in it for a moment.
+        self._inbox, self._outbox = trio.open_memory_channel(math.inf)
 
     def room(self, client: ConnectedClient | None) -> int:
         """How many more calls this side takes now; None is the Brain itself."""
@@ -68,6 +70,10 @@ class Router:
             return self.clients.started(client, call_id)
         self._at_server[call_id] = trio.CancelScope()
         return True
+
+    def reserved(self, call_id: str, client: ConnectedClient | None) -> bool:
+        """Whether the call still has its place in the side's window."""
+        return call_id in (self._at_server if client is None else client.in_flight)
 
     def release(self, call_id: str) -> None:
         """Give the place back, wherever the call was."""

@@ -5,13 +5,22 @@ Every function runs inside one transaction and moves the call and its task toget
 """
 
 from vancetope.processes.calls.absence import (
+    client_gone,
     dropped,
     expire,
+    journal_lost,
+    not_sent,
     overdue,
     recover,
     window_ended,
 )
-from vancetope.processes.calls.dispatch import SERVER, Wanted, begin
+from vancetope.processes.calls.dispatch import (
+    SERVER,
+    Wanted,
+    begin,
+    hold_for_client,
+    must_not_move,
+)
 from vancetope.processes.calls.results import (
     accept,
     cancel,
@@ -27,10 +36,15 @@ __all__ = [
     "accept",
     "begin",
     "cancel",
+    "client_gone",
     "client_result",
     "dropped",
     "expire",
     "finish",
+    "hold_for_client",
+    "journal_lost",
+    "must_not_move",
+    "not_sent",
     "overdue",
     "recover",
     "server_result",

@@ -1,19 +1,24 @@
 """A decision becomes a call: dispatched, parked, or ended before it began."""
 
+from typing import Final
+
 import attrs
 
+from vancetope.model import cause as causes
 from vancetope.model.cause import Cause
 from vancetope.model.json import JsonObject
 from vancetope.model.records import CallRecord, TaskRecord
-from vancetope.model.status import CallState, TaskStatus
+from vancetope.model.status import TASK_ENDED, CallState, CauseKind, TaskStatus
 from vancetope.model.tool import Effect
 from vancetope.processes.flow import Flow
-from vancetope.store.queries import calls, processes, task_writes, tasks
+from vancetope.store.queries import calls, processes, sessions, task_writes, tasks
 from vancetope.store.queries.calls import Sending
 from vancetope.tools.clients import ConnectedClient
 from vancetope.tools.routing import Decision, Fail, OnClient, OnServer, Park, Skip
 
-SERVER = "server"
+SERVER: Final = "server"
+#: The code of a call whose client will not come back.
+CLIENT_GONE: Final = "client_gone"
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +59,11 @@ def begin(
     if now is None or now.cause is None or now.cause != task.cause:
         return None
     match decision:
+        case Park() if _has_gone(flow, decision):
+            _close(flow, now, wanted, CallState.FAILED, CLIENT_GONE, decision.what)
+            message = f"{decision.what}: its client has gone"
+            error: JsonObject = {"code": CLIENT_GONE, "message": message}
+            flow.end(now, TaskStatus.FAILED, error=error)
         case Park():
             _park(flow, now, wanted, decision)
         case Skip(reason=reason):
@@ -77,6 +87,7 @@ def _dispatch(
     side = SERVER if isinstance(decision, OnServer) else decision.client
     call = calls.open_of_task(conn, task.id)
     if call is not None and not _may_go_to(call, client):
+        hold_for_client(flow, call, None)
         return None
     if not flow.claim(task, side):
         return None
@@ -99,13 +110,40 @@ def _dispatch(
     return calls.get(conn, call_id)
 
 
-def _may_go_to(call: CallRecord, client: ConnectedClient | None) -> bool:
-    """Whether a call that was begun before may leave for this side (D3)."""
-    if call.state is CallState.UNKNOWN:
+def _has_gone(flow: Flow, decision: Park) -> bool:
+    """Whether only the client of a closed robot session could serve this."""
+    process = flow.process
+    if process.owner or decision.cause_kind is not CauseKind.CLIENT_TOOL:
         return False
-    if call.state is CallState.PARKED or call.effect is not Effect.ONCE:
+    session = sessions.get(flow.tx.conn, process.session_id or "")
+    return session is None or session.closed_at is not None
+
+
+def must_not_move(call: CallRecord) -> bool:
+    """Whether only the client that was sent the call may have it again (D3)."""
+    return call.effect is Effect.ONCE and call.state is not CallState.PARKED
+
+
+def _may_go_to(call: CallRecord, client: ConnectedClient | None) -> bool:
+    """Whether an open call may leave for this side."""
+    if not must_not_move(call):
         return True
-    return client is not None and client.session_id == call.session_id
+    same = client is not None and client.journal_id == call.journal_id
+    return same and call.journal_id is not None
+
+
+def hold_for_client(flow: Flow, call: CallRecord, note: str | None) -> None:
+    """The call waits for a client; a begun `once` call for the one that has it."""
+    task = tasks.get(flow.tx.conn, call.task_id)
+    if task is None or task.status in TASK_ENDED:
+        return
+    cause = causes.client_tool(call.tool, call.side if must_not_move(call) else None)
+    # Whatever it is called when it comes back: its journal is what tells it.
+    cause = attrs.evolve(cause, key=call.tool)
+    if note:
+        cause = attrs.evolve(cause, what=f"{cause.what} ({note})")
+    queued = flow.process.autonomous
+    flow.hold(task, TaskStatus.QUEUED if queued else TaskStatus.BLOCKED, cause)
 
 
 def _park(flow: Flow, task: TaskRecord, wanted: Wanted, decision: Park) -> None:

@@ -69,9 +69,8 @@ def finish(tx: Tx, call: CallRecord, outcome: Outcome) -> None:
                     flow.end(task, TaskStatus.DONE, result=result)
             case Failed(code=FailureCode.OUTCOME_UNKNOWN, message=message):
                 unknown(flow, call, message)
-            case Failed(code=FailureCode.EXPIRED) as failure if (
-                call.state in CALL_AT_WORK
-            ):
+            case Failed(code=FailureCode.EXPIRED) as failure:
+                # It proves that nothing ran, also to one that was unknown by then.
                 set_back(flow, call, task, f"the client said: {failure.message}")
             case Failed() as failure:
                 _end_failed(flow, call, task, failure)

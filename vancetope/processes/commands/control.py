@@ -9,6 +9,7 @@ from vancetope.model.records import CallRecord, ProcessRecord, TaskRecord
 from vancetope.model.status import (
     PROCESS_ENDED,
     TASK_ENDED,
+    CallState,
     CauseKind,
     ProcessStatus,
     TaskStatus,
@@ -17,7 +18,7 @@ from vancetope.processes import calls as call_rows
 from vancetope.processes.commands.access import process_for, task_for
 from vancetope.processes.flow import Flow
 from vancetope.store.db import Tx
-from vancetope.store.queries import processes, task_writes, tasks
+from vancetope.store.queries import calls, processes, task_writes, tasks
 
 #: Ranks closer than this have no room between them any more.
 RANK_GAP = 1e-9
@@ -92,9 +93,10 @@ def cancel(tx: Tx, who: Principal, task_id: str) -> Changed:
         raise Conflict(message)
     told: list[CallRecord] = []
     with Flow.of(tx, task.process_id) as flow:
-        for child in tasks.children(tx.conn, task.id, open_only=True):
-            told += _cancel_one(flow, child)
-        told += _cancel_one(flow, task)
+        # The parent first: its last child's end would end it as failed.
+        children = tasks.children(tx.conn, task.id, open_only=True)
+        for one in [task, *children]:
+            told += _cancel_one(flow, one)
     return Changed(process_for(tx.conn, who, task.process_id), tuple(told))
 
 
@@ -145,7 +147,8 @@ def rerun(tx: Tx, who: Principal, task_id: str) -> Changed:
 
     Raises:
         NotFound: no such task.
-        Conflict: the task has not ended, or the process was stopped.
+        Conflict: the task has not ended, something after it is at work, or the
+            process was stopped.
     """
     task = task_for(tx.conn, who, task_id)
     process = process_for(tx.conn, who, task.process_id)
@@ -169,7 +172,7 @@ def rerun(tx: Tx, who: Principal, task_id: str) -> Changed:
 
 
 def _reset_tree(flow: Flow, task: TaskRecord) -> None:
-    """The task and every ended task downstream start over.
+    """The task and everything downstream starts over.
 
     A subtask that starts over makes its parent wait for it again.
     """
@@ -181,34 +184,54 @@ def _reset_tree(flow: Flow, task: TaskRecord) -> None:
         _reset(flow, one)
     if parent is not None:
         flow.wait_for_children(parent)
+    for one in downstream:
+        _wait_again(flow, one)
 
 
 def _downstream(flow: Flow, task: TaskRecord) -> list[TaskRecord]:
+    """All that depends on the task, directly or not.
+
+    Raises:
+        Conflict: one of them is at work on what is about to change.
+    """
     found: dict[str, TaskRecord] = {}
     todo = [task]
     while todo:
         for dependent, _ in tasks.dependents(flow.tx.conn, todo.pop().id):
-            if dependent.id not in found and dependent.status in TASK_ENDED:
+            if dependent.id not in found:
                 found[dependent.id] = dependent
                 todo.append(dependent)
+    for one in found.values():
+        call = calls.open_of_task(flow.tx.conn, one.id)
+        begun = call is not None and call.state is not CallState.PARKED
+        if begun or one.status is TaskStatus.RUNNING or _has_children(one):
+            message = f"Task {one.key} depends on it and is at work; cancel it first"
+            raise Conflict(message)
     return list(found.values())
 
 
+def _has_children(task: TaskRecord) -> bool:
+    return task.cause is not None and task.cause.kind is CauseKind.CHILDREN
+
+
 def _reset(flow: Flow, task: TaskRecord) -> None:
-    """One ended task starts over; a `foreach` makes its subtasks anew."""
+    """A task starts over; a `foreach` makes its subtasks anew."""
     conn = flow.tx.conn
     if task.status in TASK_ENDED:
         processes.add_open_tasks(conn, flow.process.id, 1)
+    call_rows.cancel(flow, task)
     task_writes.retire_children(conn, task.id)
-    open_deps = [
-        one for one in tasks.dependencies(conn, task.id) if one.status not in TASK_ENDED
-    ]
-    task_writes.set_open_deps(conn, task.id, len(open_deps))
-    if open_deps:
-        cause = causes.dependency(open_deps[0].key)
-        flow.hold(task, TaskStatus.PENDING, cause)
-    else:
-        flow.ready(task)
+    task_writes.set_open_deps(conn, task.id, 0)
+    flow.ready(task)
+
+
+def _wait_again(flow: Flow, task: TaskRecord) -> None:
+    """A task downstream waits for what starts over above it."""
+    conn = flow.tx.conn
+    above = tasks.dependencies(conn, task.id)
+    left = [one for one in above if one.status not in TASK_ENDED]
+    task_writes.set_open_deps(conn, task.id, len(left))
+    flow.hold(task, TaskStatus.PENDING, causes.dependency(left[0].key))
 
 
 def steer(tx: Tx, who: Principal, process_id: str) -> Changed:

@@ -98,6 +98,8 @@ def _resume(tx: Tx, found: SessionRecord, arrival: Arrival) -> Opened:
         connected=True,
         seen_at=tx.now_ms,
     )
+    if record.journal_id != found.journal_id:
+        call_rows.journal_lost(tx, found.id)
     sessions.attach(tx.conn, record)
     project = processes.ensure_project(
         tx.conn, record.project_id, record.project_id, tx.now_ms
@@ -163,7 +165,9 @@ def leave(tx: Tx, record: SessionRecord, *, disconnect: bool) -> bool:
     close = disconnect and record.kind == PrincipalKind.ROBOT.value
     if not sessions.detach(tx.conn, record.id, record.epoch, tx.now_ms, close=close):
         return False
-    call_rows.dropped(tx, record.id)
+    call_rows.dropped(tx, record.id, record.epoch)
+    if close:
+        call_rows.client_gone(tx, record.id)
     return True
 
 

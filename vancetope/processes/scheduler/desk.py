@@ -2,7 +2,7 @@
 
 import attrs
 
-from vancetope.model.records import ProcessRecord
+from vancetope.model.records import CallRecord, ProcessRecord
 from vancetope.model.tool import Effect, ToolSpec, ToolType
 from vancetope.processes.engines.base import CallTool
 from vancetope.store import Connection
@@ -74,6 +74,18 @@ class Desk:
             if not isinstance(other.decision, OnServer | OnClient):
                 return _for_the_sake_of(other, text)
         return self._one(conn, facts, step.tool, step)
+
+    def back_to(self, call: CallRecord) -> Routed | None:
+        """The connected client whose journal knows a call that must not move (D3)."""
+        for client in self.clients.all():
+            same = (
+                client.journal_id is not None and client.journal_id == call.journal_id
+            )
+            if same and call.tool in client.offers:
+                reason = f"client `{client.key}` is back with its journal"
+                decision = OnClient(tool=call.tool, client=client.key, reason=reason)
+                return Routed(decision=decision, client=client, effect=call.effect)
+        return None
 
     def spec(self, conn: Connection, tool: str) -> ToolSpec | None:
         """The entry a bare name stands for, offers and remembered ones included."""

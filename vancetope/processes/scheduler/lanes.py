@@ -27,11 +27,23 @@ class Lanes:
     _holder: dict[Lane, str] = attrs.field(factory=dict, init=False)
     _in_hand: dict[Lane, set[str]] = attrs.field(factory=dict, init=False)
     _place: dict[Lane, str] = attrs.field(factory=dict, init=False)
+    _again: set[Lane] = attrs.field(factory=set, init=False)
 
     def add(self, lane: Lane) -> None:
-        """The lane has a ready task (or may have)."""
+        """The lane has a ready task (or may have).
+
+        That may be one in hand, whose step has looked at it before it changed: the
+        lane is looked at again when a step of it is over.
+        """
+        if lane in self._in_hand:
+            self._again.add(lane)
         if lane not in self._holder:
             self._ready.setdefault(lane, None)
+
+    def rest(self, lane: Lane) -> None:
+        """Begin nothing more of the lane before one of its steps is over."""
+        self._ready.pop(lane, None)
+        self._again.add(lane)
 
     def drop(self, lane: Lane) -> None:
         """The lane has no ready task that is not in hand."""
@@ -85,3 +97,7 @@ class Lanes:
         tasks.discard(task_id)
         if not tasks:
             self._in_hand.pop(lane, None)
+        if lane in self._again:
+            self._again.discard(lane)
+            if lane not in self._holder:
+                self._ready.setdefault(lane, None)

@@ -5,8 +5,9 @@ in its own transaction that the task is still ready.
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import attrs
 import trio
@@ -28,8 +29,11 @@ from vancetope.store.db import Store
 from vancetope.store.queries import processes, tasks
 from vancetope.tools import clients as connected
 from vancetope.tools.clients import may_serve
+from vancetope.tools.router import SERVER
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Steps under way at once; each is short, since no step waits for a tool.
 STEPS_AT_ONCE: Final = 64
@@ -104,6 +108,10 @@ class Scheduler:
                 news.overflowed = False
                 self._lanes.release_all()
                 self._look_at_everything(nursery)
+                for client in self.steps.desk.clients.all():
+                    nursery.start_soon(
+                        self._client_brings, client.session_id, [*client.offers]
+                    )
             for event in events:
                 self._hear(event, nursery)
             self._wake.set()
@@ -123,9 +131,10 @@ class Scheduler:
                 self._lanes.release_all()
                 gained = _strings(body, "gained")
                 if gained:
-                    nursery.start_soon(self._client_brings, event, gained)
+                    session_id = event.session_id or ""
+                    nursery.start_soon(self._client_brings, session_id, gained)
             case connected.WINDOW_FREED:
-                self._lanes.freed(str(_field(body, "client")))
+                self._lanes.freed(event.session_id or SERVER)
             case _:
                 pass
 
@@ -145,6 +154,8 @@ class Scheduler:
         in_hand = self._lanes.in_hand(lane)
         limit = min(self._appetite(lane, len(in_hand)), STEPS_AT_ONCE - self._at_once)
         if limit <= 0:
+            if in_hand:
+                self._lanes.rest(lane)
             return
         found = self.store.read(
             lambda conn: tasks.ready(conn, *lane, limit + len(in_hand))
@@ -179,7 +190,10 @@ class Scheduler:
             again = True
         except Exception:
             logger.exception("task.step_broke %s", task.id)
-            await self.concluder.fail_task(task, "internal", "The step broke")
+            await self._until_written(
+                lambda: self.concluder.fail_task(task, "internal", "The step broke"),
+                task.id,
+            )
         finally:
             self._lanes.put_back(lane, task.id)
             self._at_once -= 1
@@ -195,11 +209,22 @@ class Scheduler:
 
     async def _conclude(self, process_id: str) -> None:
         if self.serves(process_id):
-            await self.concluder.conclude(process_id)
+            await self._until_written(
+                lambda: self.concluder.conclude(process_id), f"conclude {process_id}"
+            )
 
-    async def _client_brings(self, event: Event, tools: list[str]) -> None:
+    async def _until_written(self, job: Callable[[], Awaitable[T]], what: str) -> T:
+        """Do what nobody else will do again, however long the disk is full."""
+        while True:
+            try:
+                return await job()
+            except BrainError as exc:
+                logger.warning("write.postponed %s: %s", what, exc)
+                await trio.sleep(RETRY_S)
+
+    async def _client_brings(self, session_id: str, tools: list[str]) -> None:
         """Make ready what waits for these tools and may be served by this client."""
-        client = self.steps.desk.clients.by_session(event.session_id or "")
+        client = self.steps.desk.clients.by_session(session_id)
         if client is None:
             return
 
@@ -215,18 +240,11 @@ class Scheduler:
         after, limit = "", waits.FIRST_PAGE
         while True:
             job = partial(waits.wake, kind=kind, keys=keys, may_wake=may)
-            page = await self._write_page(partial(job, after=after, limit=limit))
+            write = partial(self.store.write, partial(job, after=after, limit=limit))
+            page = await self._until_written(write, f"wake {kind}")
             if not page.last:
                 return
             after, limit = page.last, waits.PAGE
-
-    async def _write_page(self, job: "partial[waits.Page]") -> waits.Page:
-        while True:
-            try:
-                return await self.store.write(job)
-            except BrainError as exc:  # what has come is still here; try again
-                logger.warning("wake.postponed: %s", exc)
-                await trio.sleep(RETRY_S)
 
 
 def _field(body: Json, name: str) -> Json:

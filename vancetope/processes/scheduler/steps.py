@@ -1,14 +1,16 @@
 """One step of one ready task: ask the engine, decide, commit, send."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import attrs
+import trio
 
 from vance_sdk.wire.digest import args_digest
 from vancetope.clock import Clock
+from vancetope.errors import Unavailable
 from vancetope.model import cause as causes
 from vancetope.model import ids
 from vancetope.model.json import Json, dumps
@@ -41,6 +43,10 @@ from vancetope.tools.routing import OnClient, OnServer
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+#: Between two tries to write what a step has begun, while the disk is full.
+RETRY_S: Final = 1.0
 #: Children made in one transaction.
 FAN_CHUNK: Final = 250
 #: Children of one `foreach`.
@@ -52,7 +58,7 @@ NOT_RUNNABLE: Final = PROCESS_ENDED | {ProcessStatus.PAUSED}
 
 @attrs.frozen
 class Sent:
-    """The place of a call: `server` or a client's key."""
+    """The place of a call: `server` or a client's session."""
 
     place: str
     full: bool
@@ -110,7 +116,7 @@ class Steps:
         """How many more calls a place takes; None when it is not there any more."""
         if place == SERVER:
             return self.router.room(None)
-        client = self.desk.clients.by_key(place)
+        client = self.desk.clients.by_session(place)
         return None if client is None else self.router.room(client)
 
     def _look(self, conn: Connection, task: TaskRecord) -> "_Look | None":
@@ -140,7 +146,15 @@ class Steps:
             error: dict[str, Json] = {"code": "too_big", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
-        routed = self.store.read(lambda conn: self.desk.route(conn, look.process, step))
+        if open_call is not None and call_rows.must_not_move(open_call):
+            routed = self.desk.back_to(open_call)
+        else:
+            routed = self.store.read(
+                lambda conn: self.desk.route(conn, look.process, step)
+            )
+        if routed is None:
+            await self.store.write(lambda tx: _hold(tx, task))
+            return None
         call_id = open_call.id if open_call else ids.new_id(ids.CALL, self.clock)
         wanted = _wanted(call_id, step, routed, open_call)
         if not isinstance(routed.decision, OnServer | OnClient):
@@ -148,7 +162,7 @@ class Steps:
             if step.start_within_ms is not None:
                 self.timers.look()
             return None
-        place = SERVER if routed.client is None else routed.client.key
+        place = SERVER if routed.client is None else routed.client.session_id
         if not self.router.reserve(routed.client, call_id):
             return Sent(place, full=True)
         call: CallRecord | None = None
@@ -163,17 +177,25 @@ class Steps:
 
     async def _send(self, call: CallRecord, routed: Routed) -> None:
         client = routed.client
-        if client is None or (
-            self.desk.clients.by_session(client.session_id) is client
+        if client is not None and (
+            self.desk.clients.by_session(client.session_id) is not client
         ):
+            # It left while the dispatch was being committed.
+            self.router.release(call.id)
+            await self._write(lambda tx: call_rows.not_sent(tx, call))
+        elif self.router.reserved(call.id, client):  # not cancelled in the meantime
             self.router.send(call, client)
             if client is not None:
                 self.timers.call_sent(call)
-            return
-        # It left while the dispatch was being committed, after its other calls had
-        # been put back: this one is put back now.
-        self.router.release(call.id)
-        await self.store.write(lambda tx: call_rows.dropped(tx, client.session_id))
+
+    async def _write(self, job: Callable[[Tx], T]) -> T:
+        """Write what a step has begun: nobody else would finish it."""
+        while True:
+            try:
+                return await self.store.write(job)
+            except Unavailable as exc:
+                logger.warning("step.write_postponed: %s", exc)
+                await trio.sleep(RETRY_S)
 
     async def _end(
         self,
@@ -208,7 +230,7 @@ class Steps:
         node = next(planned for planned in plan if planned.node == task.node)
         for start in range(0, len(items), FAN_CHUNK):
             chunk = items[start : start + FAN_CHUNK]
-            await self.store.write(
+            await self._write(
                 partial(
                     self._add_children,
                     parent=task,
@@ -218,7 +240,7 @@ class Steps:
                     total=len(items),
                 )
             )
-        await self.store.write(lambda tx: _children_made(tx, task))
+        await self._write(lambda tx: _children_made(tx, task))
 
     def _add_children(
         self,
@@ -269,6 +291,16 @@ def _children_made(tx: Tx, parent: TaskRecord) -> None:
         return
     with Flow.of(tx, parent.process_id) as flow:
         flow.wait_for_children(now)
+
+
+def _hold(tx: Tx, task: TaskRecord) -> None:
+    """A call that must not move waits for the client that has it."""
+    call = calls.open_of_task(tx.conn, task.id)
+    now = tasks.get(tx.conn, task.id)
+    if call is None or now is None or now.cause != task.cause:
+        return
+    with Flow.of(tx, task.process_id) as flow:
+        call_rows.hold_for_client(flow, call, None)
 
 
 def _begin(

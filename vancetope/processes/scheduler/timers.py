@@ -105,12 +105,13 @@ class Timers:
             self._forget_dead()
             if not self._due or self._due[0][0] > trio.current_time():
                 break
-            _, _, kind, key = self._due[0]
+            _, count, kind, key = self._due[0]
             await (self._overdue(key) if kind == "call" else self._lapsed(key))
-            self._live.pop(f"{kind} {key}", None)
+            if self._live.get(f"{kind} {key}") == count:  # not set anew meanwhile
+                del self._live[f"{kind} {key}"]
         now = self.clock.now_ms()
         for task in self.store.read(lambda conn: tasks.past_start_by(conn, now)):
-            await self.store.write(partial(call_rows.expire, task=task))
+            await self.store.write(partial(call_rows.expire, task_id=task.id))
 
     async def _overdue(self, call_id: str) -> None:
         call = self.store.read(lambda conn: calls.get(conn, call_id))

@@ -112,6 +112,20 @@ def detach(
     return cursor.rowcount == 1
 
 
+def close(conn: sqlite3.Connection, session_id: str, now_ms: int) -> None:
+    """Nobody can resume the session any more."""
+    conn.execute("UPDATE session SET closed_at = ? WHERE id = ?", (now_ms, session_id))
+
+
+def unbound_robots(conn: sqlite3.Connection) -> list[str]:
+    """The open sessions of robots that are not connected."""
+    rows = conn.execute(
+        "SELECT id FROM session WHERE kind = 'robot' AND connected = 0"
+        " AND closed_at IS NULL ORDER BY id"
+    )
+    return [row[0] for row in rows]
+
+
 def detach_all(conn: sqlite3.Connection) -> list[str]:
     """At boot nobody is connected; the ids of the sessions that seemed to be."""
     rows = conn.execute(

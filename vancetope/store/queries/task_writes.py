@@ -118,12 +118,12 @@ def set_ended(
     result: Json,
     error: dict[str, Json] | None,
     now_ms: int,
-) -> None:
-    """The task is over."""
-    conn.execute(
+) -> bool:
+    """The task is over; False when it was so already, and nothing changed."""
+    cursor = conn.execute(
         "UPDATE task SET status = ?, cause_kind = NULL, cause_what = NULL,"
         " cause_key = NULL, cause_since = NULL, wakes_on = NULL, start_by = NULL,"
-        " result = ?, error = ?, ended_at = ? WHERE id = ?",
+        " result = ?, error = ?, ended_at = ? WHERE id = ? AND ended_at IS NULL",
         (
             status,
             None if result is None else dumps(result),
@@ -132,6 +132,7 @@ def set_ended(
             task_id,
         ),
     )
+    return cursor.rowcount == 1
 
 
 def set_open_deps(conn: sqlite3.Connection, task_id: str, count: int) -> None:

@@ -203,6 +203,19 @@ def with_status(
     return [_record(row) for row in rows]
 
 
+def of_session_with_cause(
+    conn: sqlite3.Connection, session_id: str, kind: CauseKind
+) -> list[TaskRecord]:
+    """The tasks, held for this cause, of the processes that a session started."""
+    rows = conn.execute(
+        f"SELECT {_prefixed('t')} FROM process p JOIN task t ON t.process_id = p.id"
+        " WHERE p.session_id = ? AND p.ended_at IS NULL"
+        " AND t.status IN ('blocked', 'queued') AND t.cause_kind = ? ORDER BY t.id",
+        (session_id, kind),
+    )
+    return [_record(row) for row in rows]
+
+
 def with_cause(conn: sqlite3.Connection, kind: CauseKind) -> list[TaskRecord]:
     """Every task that waits for a tool, `client_tool` or `server_tool`."""
     rows = conn.execute(

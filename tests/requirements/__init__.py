@@ -1,0 +1,1 @@
+"""Every requirement of the three seeds, and the tests that prove them."""

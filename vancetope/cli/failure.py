@@ -1,0 +1,51 @@
+"""From any error to one line on stderr and an exit code."""
+
+from typing import Final
+
+import click
+
+from vancetope.cli.options import program
+
+ERROR: Final = 1
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+
+
+class Failure(click.ClickException):
+    """One line on stderr, and an exit code."""
+
+    def __init__(self, message: str, code: int = ERROR) -> None:
+        super().__init__(" ".join(message.split()))
+        self.exit_code = code
+
+
+def leaf_of(exc: BaseException) -> BaseException:
+    """The first error of a group, however deep; an interrupt before anything else."""
+    while isinstance(exc, BaseExceptionGroup):
+        interrupts = exc.subgroup(KeyboardInterrupt)
+        exc = (interrupts or exc).exceptions[0]
+    return exc
+
+
+def line_of(error: BaseException) -> str:
+    """What to say of an error; one nobody foresaw gets its kind and where to look."""
+    from vance_sdk.errors import BrainRefused, HandshakeRefused, VanceError
+    from vance_sdk.wire.errors import ProtocolError
+    from vancetope.errors import UserError
+
+    match error:
+        case BrainRefused():
+            fix = error.context.get("fix")
+            return f"{error.message}. {fix}" if fix else error.message
+        case HandshakeRefused():
+            return f"the Brain refused the connection: {error.message}"
+        case UserError() | VanceError():
+            return str(error)
+        case ProtocolError():
+            return f"this cannot be sent to a Brain: {error.message}"
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            return f"{where}{error.strerror or error}"
+        case _:
+            text = f"something broke in this program: {type(error).__name__}: {error}"
+            return f"{text}. Run `{program()} --debug ...` again to see where."
