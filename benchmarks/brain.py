@@ -34,7 +34,7 @@ from trio_websocket import (
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.rig import ServedBrain, connected, run, send, served, until  # noqa: E402
+from benchmarks.rig import ServedBrain, connected, run, send, served, until
 
 CHAIN: Final = 300
 BLOCKED: Final = 10_000

@@ -26,7 +26,10 @@ from vancetope.model.status import (  # noqa: E402
     CALL_MOVES,
     PROCESS_MOVES,
     TASK_MOVES,
+    CallState,
     CauseKind,
+    ProcessStatus,
+    TaskStatus,
 )
 from vancetope.tools.table import render_markdown  # noqa: E402
 
@@ -89,13 +92,17 @@ def layers() -> str:
 
 def states() -> str:
     """Which state may follow which."""
-    kinds = (("task", TASK_MOVES), ("process", PROCESS_MOVES), ("call", CALL_MOVES))
-    rows = [
-        (what, f"`{old}`", " ".join(f"`{new}`" for new in sorted(following)) or "–")
-        for what, moves in kinds
-        for old, following in moves.items()
-    ]
+    rows: list[tuple[str, str, str]] = []
+    rows += (("task", f"`{old}`", _list(TASK_MOVES[old])) for old in TaskStatus)
+    rows += (
+        ("process", f"`{old}`", _list(PROCESS_MOVES[old])) for old in ProcessStatus
+    )
+    rows += (("call", f"`{old}`", _list(CALL_MOVES[old])) for old in CallState)
     return table(("of a", "state", "may become"), rows)
+
+
+def _list(following: Iterable[str]) -> str:
+    return " ".join(f"`{new}`" for new in sorted(following)) or "-"
 
 
 def causes() -> str:

@@ -347,7 +347,8 @@ async def open_connection(  # noqa: PLR0913 - each is one thing to choose
         proto=proto,
         inflight=tuple(inflight) if inflight is not None else None,
     )
-    async with (connect or connector())(address) as transport:
+    dial = connect or connector()
+    async with dial(address) as transport:
         opened, complete = await shake_hands(transport, handshake)
         connection = Connection(
             opened=opened, transport=transport, on_frame=on_frame, wall=wall

@@ -228,8 +228,9 @@ class ToolServer:
         left = _seconds(request.run_within_ms)
         while True:
             asking, began = call.asking, trio.current_time()
-            progress = await call.next_progress(min(interval, left))
             # The clock stands still while a person is asked.
+            wait = interval if asking else min(interval, left)
+            progress = await call.next_progress(wait)
             if not asking:
                 left -= trio.current_time() - began
             if left <= 0:

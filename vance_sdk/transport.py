@@ -233,14 +233,15 @@ async def _dial(address: Address, context: ssl.SSLContext | None) -> trio.abc.St
     )
     try:
         await secure.do_handshake()
-    except BaseException as error:
+    except trio.BrokenResourceError as error:
         await trio.aclose_forcefully(stream)
-        if isinstance(error, trio.BrokenResourceError):
-            cause = error.__cause__
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                raise HandshakeRefused("tls", str(cause)) from error
-            reason = f"no TLS with {address}: {cause}"
-            raise ConnectionLost(ABNORMAL, reason) from error
+        cause = error.__cause__
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            raise HandshakeRefused("tls", str(cause)) from error
+        reason = f"no TLS with {address}: {cause or 'the connection ended'}"
+        raise ConnectionLost(ABNORMAL, reason) from error
+    except BaseException:
+        await trio.aclose_forcefully(stream)
         raise
     return secure
 

@@ -43,6 +43,7 @@ def test_a_schema_names_the_functions_arguments_and_defaults(tmp_path: Path) -> 
                 assert parameters[name].default == schema["default"]
 
 
+@pytest.mark.requirement("000-3-native-tools")
 def test_a_tool_runs_on_its_arguments_and_null_means_not_given(tmp_path: Path) -> None:
     tools = native_tools(Roots([tmp_path]))
     tools["write_local_file"].run({"path": "作业 1.md", "content": "x"})

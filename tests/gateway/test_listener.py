@@ -22,7 +22,9 @@ def autojump_clock() -> MockClock:
     return MockClock(autojump_threshold=0.05)
 
 
-@pytest.mark.requirement("003-2.1-websocket-url")
+@pytest.mark.requirement(
+    "003-2.1-websocket-url", "003-2.1a-known-before-the-first-message"
+)
 async def test_frames_go_both_ways_and_the_parameters_reach_the_handler() -> None:
     seen: list[tuple[ConnectionParams, str]] = []
 

@@ -1,7 +1,8 @@
 """The queue as a state machine: whatever happens, in any order."""
 
 import tempfile
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -163,6 +164,11 @@ class QueueMachine(RuleBasedStateMachine):
         self._run_until_quiet()
 
     @rule()
+    def everybody_answers(self) -> None:
+        self._run_until_quiet()
+        self._answer()
+
+    @rule()
     def crash(self) -> None:
         self.world.crash()
 
@@ -271,7 +277,8 @@ class QueueMachine(RuleBasedStateMachine):
         world = self.world
         lanes = world.scheduler._lanes
         in_hand = {one for ids in lanes._in_hand.values() for one in ids}
-        assert world.watch.problems(world.db.conn, in_hand, world.effects) == []
+        problems = world.watch.problems(world.db.conn, in_hand, world.effects)
+        assert not problems, "\n".join(problems)
         for lane in world.db.read(tasks.ready_lanes):
             known = lane in lanes._ready or lane in lanes._holder
             assert known or lanes.in_hand(lane), f"nobody looks at {lane}"
@@ -298,7 +305,7 @@ class QueueMachine(RuleBasedStateMachine):
         found = self._tasks()
         return found[number % len(found)]
 
-    def _command(self, fn: "control.Callable[[Tx], Changed]") -> None:
+    def _command(self, fn: Callable[[Tx], Changed]) -> None:
         """As `gateway.session` carries a command out."""
         try:
             changed = self.world.db.now(fn)
@@ -350,7 +357,7 @@ class QueueMachine(RuleBasedStateMachine):
             world.finish(world.timers.ring("session", session_id))
         world.server_up()
         for process_id in self._processes():
-            self._command(lambda tx, pid=process_id: control.go_on(tx, OWNER, pid))
+            self._command(partial(control.go_on, who=OWNER, process_id=process_id))
         for _ in range(DRAIN_ROUNDS):
             self._run_until_quiet()
             self.nothing_is_wrong()
@@ -365,22 +372,29 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _answer_something(self) -> bool:
         """One round of answers; False when nobody has anything to answer."""
+        return self._answer() or self._decide_what_only_people_can()
+
+    def _answer(self) -> bool:
         world, busy = self.world, False
         for device in self.devices:
             while device.inbox:
                 device.run("ok", world.effects)
-            while device.outbox:
+            while device.client is not None and device.outbox:
                 busy = True
                 self._from_client(device, device.outbox[0][0], accept=False)
                 device.outbox.pop(0)
         for call in list(world.at_server):
             busy = True
             world.server_result(call, Succeeded(result=1))
-        if busy:
-            return True
-        unknown = world.db.conn.execute(
-            "SELECT id FROM task WHERE cause_kind = 'outcome_unknown'"
+        return busy
+
+    def _decide_what_only_people_can(self) -> bool:
+        """Cancel what nobody can know, and what a robot may never have."""
+        rows = self.world.db.conn.execute(
+            "SELECT t.id FROM task t JOIN process p ON p.id = t.process_id"
+            " WHERE cause_kind = 'outcome_unknown'"
+            " OR (p.owner = 0 AND cause_kind = 'client_tool' AND cause_key LIKE '%@%')"
         ).fetchall()
-        for row in unknown:
-            self._command(lambda tx, task_id=row[0]: control.cancel(tx, OWNER, task_id))
-        return bool(unknown)
+        for row in rows:
+            self._command(partial(control.cancel, who=OWNER, task_id=row[0]))
+        return bool(rows)

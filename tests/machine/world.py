@@ -47,6 +47,7 @@ from vancetope.processes.workflows.library import WorkflowLibrary
 from vancetope.store import Connection, opening
 from vancetope.store.batch import Batch, Job, Tx
 from vancetope.store.db import Store
+from vancetope.store.queries import sessions
 from vancetope.store.reading import snapshot
 from vancetope.tools.clients import Clients, ConnectedClient
 from vancetope.tools.outcome import Outcome
@@ -332,6 +333,8 @@ class World:
         """As `gateway.session` does it: open, remember the offers, attach."""
         if device.client is not None:
             self.disconnect(device)
+        if device.session_id is not None and not self._is_open(device.session_id):
+            device.session_id = None
         arrival = Arrival(
             profile="web",
             client_key=device.name,
@@ -380,6 +383,10 @@ class World:
             self.timers.session_left(record.id)
         if says_so and not device.who.is_owner:
             device.session_id = None
+
+    def _is_open(self, session_id: str) -> bool:
+        found = self.db.read(lambda conn: sessions.get(conn, session_id))
+        return found is not None and found.closed_at is None
 
     def offer(self, device: Device, tools: Iterable[str]) -> None:
         assert device.client is not None

@@ -149,7 +149,7 @@ REQUIREMENTS: list[Requirement] = [
         "When the client connects, the tasks blocked for it are re-queued by themselves",
     ),
     Requirement(
-        "000-4-prefer-client-falls-back",
+        "000-4-both-fallback-to-server",
         "4",
         "A `both` tool that prefers an absent client runs on the server",
     ),
@@ -241,6 +241,11 @@ REQUIREMENTS: list[Requirement] = [
         "000-6-task-tools",
         "6",
         "A task names the tools it needs",
+    ),
+    Requirement(
+        "000-6-failure-skips-dependents",
+        "6",
+        "DESIGN 5: what depends on a failed task is skipped, and the rest runs on",
     ),
     Requirement(
         "000-6-execution-target",

@@ -72,10 +72,20 @@ REQUIREMENTS: list[Requirement] = [
         "A client opens `/api/ws?profile=...&name=...`",
     ),
     Requirement(
+        "003-2.1-url",
+        "2.1",
+        "Whichever of the Brain's URLs a client is given leads it there",
+    ),
+    Requirement(
         "003-2.1-tls",
         "2.1",
         "The URL may be `wss://`",
         deferred="TLS on the Brain's own port; until then a proxy in front ends it",
+    ),
+    Requirement(
+        "003-2.1-connect",
+        "2.1",
+        "A client connects in the seed's order: socket, handshake, session",
     ),
     Requirement(
         "003-2.1-handshake-first",
@@ -91,6 +101,11 @@ REQUIREMENTS: list[Requirement] = [
         "003-2.1-connection-breaks",
         "2.1",
         "A connection may break instead of saying `disconnect`; nothing is lost",
+    ),
+    Requirement(
+        "003-2.1-reconnect",
+        "2.1",
+        "A client whose connection broke comes back as the same client",
     ),
     # ------------------------------------------------ 2.1a URL Query Parameters
     Requirement(
@@ -198,6 +213,11 @@ REQUIREMENTS: list[Requirement] = [
     ),
     # ------------------------------------------------------------ 2.2 Handshake
     Requirement(
+        "003-2.2-handshake",
+        "2.2",
+        "In its handshake a client says who it is, what it can do and what it offers",
+    ),
+    Requirement(
         "003-2.2-handshake-fields",
         "2.2",
         "The handshake has the seed's fields",
@@ -218,7 +238,7 @@ REQUIREMENTS: list[Requirement] = [
         "The handshake's `tools` can be called; an empty list means none",
     ),
     Requirement(
-        "003-2.2-session-resume",
+        "003-2.2-resume",
         "2.2",
         "`session.resume` goes on with that session",
     ),
@@ -512,7 +532,7 @@ REQUIREMENTS: list[Requirement] = [
     ),
     # --------------------------------------- 3.4 Robot Client that brings Tools
     Requirement(
-        "003-3.4-robot-brings-tools",
+        "003-3.4-brings-tools",
         "3.4",
         "A robot registers tools of its own, and its tasks can use them",
     ),
@@ -641,7 +661,7 @@ REQUIREMENTS: list[Requirement] = [
     ),
     # --------------------------------------------------- 6. Client SDK Variants
     Requirement(
-        "003-6-sdk-python",
+        "003-6-python-sdk",
         "6",
         "There is an SDK for Python scripts, notebooks and pipelines",
     ),

@@ -101,6 +101,8 @@ class FakeBrain:
 
     url: str = "ws://brain.test/api/ws"
     token: str = TOKEN
+    echo_workflow: str = "wf_echo"
+    tool_workflow: str = "wf_tool"
     refusal: tuple[Error, int] | None = None
     answers_handshake: bool = True
     ignored: set[str] = attrs.field(factory=set)
@@ -388,7 +390,7 @@ class FakeBrain:
 
 
 @attrs.define(eq=False)
-class _SocketPipe:
+class SocketPipe:
     socket: WebSocketConnection
 
     async def receive(self) -> str | None:
@@ -421,7 +423,7 @@ async def serve_on_loopback(brain: FakeBrain) -> AsyncIterator[FakeBrain]:
     async def handle(request: WebSocketRequest) -> None:
         brain.resource = request.path
         socket = await request.accept()
-        await brain.serve(_SocketPipe(socket))
+        await brain.serve(SocketPipe(socket))
         if socket.closed is not None:
             brain.closed_with.append(socket.closed.code)
 
@@ -545,7 +547,7 @@ class MemoryNet:
         pipe = MemoryPipe(answers_pings=self.answers_pings)
         self.pipes.append(pipe)
         self.brain.resource = address.resource
-        self.nursery.start_soon(self.brain.serve, pipe)
+        self.nursery.start_soon(self.brain.serve, pipe)  # noqa: ASYNC113 - buffered
         transport = MemoryTransport(pipe)
         try:
             yield transport

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from vance_sdk.errors import (
     VanceError,
 )
 from vance_sdk.wire.messages import (
+    Json,
     MemoryAdd,
     ProcessGetQuery,
     ProcessStart,
@@ -124,7 +124,7 @@ def test_a_tool_may_be_offered_before_and_after_connecting(
         client.offer(lambda: "third", name="third")
         offered = [(tool.name, tool.effect) for tool in running.brain.tools]
 
-        call = {"tool": "first", "args": {"n": 41}}
+        call: dict[str, Json] = {"tool": "first", "args": {"n": 41}}
         assert client.wait(client.start_engine("g", "wf_tool", call), 10) == 42
         call = {"tool": "second", "args": {"n": 2}}
         answer = client.wait(client.start_engine("g", "wf_tool", call), 10)
@@ -294,7 +294,7 @@ def test_an_async_tool_that_blocks_on_its_own_client_is_told(
 @pytest.mark.parametrize("keys", [{}, {"api_key": "a", "token": "b"}])
 def test_exactly_one_credential_is_needed(keys: dict[str, str]) -> None:
     with pytest.raises(TypeError):
-        VanceClient("http://host", **keys)  # type: ignore[arg-type]
+        VanceClient("http://host", **keys)
 
 
 def test_the_key_is_not_shown() -> None:
@@ -362,10 +362,8 @@ def test_a_program_that_forgets_to_disconnect_ends_cleanly(
         """,
     )
     with started:
-        began = time.monotonic()
         out, err = started.communicate(timeout=20)
 
     assert (out, err, started.returncode) == ("end\n", "", 0)
-    assert time.monotonic() - began < 15
     assert len(running.brain.received(ToolAccepted)) == busy
     assert running.brain.frames[-1].TYPE == "disconnect"

@@ -6,7 +6,7 @@ import attrs
 import pytest
 import trio
 
-from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet
+from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet, SocketPipe
 from vance_sdk.connection import Connection, open_connection
 from vance_sdk.errors import (
     BrainRefused,
@@ -411,6 +411,14 @@ async def test_an_idle_connection_stays_open_by_its_pings(
     assert connection.lost is not None
     assert connection.lost.reason == "closed here"
     assert 55 <= len(net.pipes[0].pings) <= 60
+
+
+async def test_pings_of_the_brain_are_answered(brain: FakeBrain) -> None:
+    async with open_connection(brain.url, token=TOKEN, client=ROBOT):
+        pipe = brain.current.pipe
+        assert isinstance(pipe, SocketPipe)
+        with trio.fail_after(5):
+            await pipe.socket.ping()
 
 
 async def test_a_brain_silent_for_25_seconds_is_dead(

@@ -31,7 +31,8 @@ async def test_a_call_goes_from_unknown_to_running_to_done_to_a_tombstone() -> N
     assert await code_of(ledger, "a") is None
 
     await ledger.forget("a")
-    assert ledger.unacknowledged() == ledger.inflight() == []
+    assert ledger.unacknowledged() == []
+    assert ledger.inflight() == []
     assert await code_of(ledger, "a") == "outcome_unknown"
 
 

@@ -153,12 +153,13 @@ async def test_closing_breaks_a_running_query_off(
     token = trio.lowlevel.current_trio_token()
     errors: list[str] = []
 
-    def slow(conn: sqlite3.Connection) -> None:
-        conn.create_function("tick", 1, lambda _n: token.run_sync_soon(tick))
-        conn.execute(ENDLESS.replace("count(*)", "count(tick(n))")).fetchone()
+    def wake() -> int:
+        token.run_sync_soon(running.set)
+        return 1
 
-    def tick() -> None:
-        running.set()
+    def slow(conn: sqlite3.Connection) -> None:
+        conn.create_function("wake", 0, wake)
+        conn.execute(ENDLESS.replace("SELECT 1", "SELECT wake()")).fetchone()
 
     async with trio.open_nursery() as nursery:
         async with open_store(

@@ -64,6 +64,7 @@ def clients(bus: Bus) -> Clients:
     return Clients(bus)
 
 
+@pytest.mark.requirement("003-2.1a-name-identifies")
 def test_a_client_is_named_by_its_name_else_by_its_id() -> None:
     assert connected(name="laptop").key == "laptop"
     assert connected(name=None).key == "cl_1"

@@ -74,7 +74,12 @@ DIAGRAM: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.requirement("000-4-router-decides-by-location", "000-3-location-types")
+@pytest.mark.requirement(
+    "000-1-both-sides-server-first",
+    "000-3-location-types",
+    "000-4-both-fallback-to-server",
+    "000-4-router-decides-by-location",
+)
 @pytest.mark.parametrize("case", DIAGRAM)
 def test_the_router_follows_the_diagram(case: str) -> None:
     entry, client, server, where = DIAGRAM[case]
@@ -159,6 +164,7 @@ def test_the_strategy_decides_while_the_client_is_away(case: str) -> None:
     assert brief(decide(question(entry, **facts))) == outcome
 
 
+@pytest.mark.requirement("000-4-strategy-only-while-away")
 @pytest.mark.parametrize("strategy", Strategy)
 def test_no_strategy_is_asked_while_the_client_is_there(strategy: Strategy) -> None:
     q = question({"offline_strategy": strategy}, client="laptop", fallback=ON_SERVER)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vancetope.config.home import Home
 
 #: The environment's way to give a token without showing it in the list of processes.
-TOKEN_VARIABLE: Final = "VANCETOPE_TOKEN"
+TOKEN_VARIABLE: Final = "VANCETOPE_TOKEN"  # noqa: S105 - its name only
 PROFILE: Final = "foot"
 NAME_CHARS: Final = 64
 
@@ -61,7 +61,7 @@ def default_name() -> str:
 )
 @click.option("--allow-shell", is_flag=True, help="For a later version; see below.")
 @common
-def client(  # noqa: PLR0913 - the fixed form of the command
+def client(
     url: str | None,
     token: str | None,
     name: str | None,
@@ -151,7 +151,7 @@ def _locate(home: "Home", url: str | None) -> Callable[[], str | None]:
 
 def _token(home: "Home", token: str | None) -> Callable[[], str]:
     if token is not None:
-        return lambda: token.strip()
+        return token.strip
     from vancetope.clock import SystemClock
     from vancetope.crypto import SigningKey
 

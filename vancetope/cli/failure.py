@@ -12,11 +12,18 @@ INTERRUPTED: Final = 130
 
 
 class Failure(click.ClickException):
-    """One line on stderr, and an exit code."""
+    """One line on stderr and exit code 1."""
 
-    def __init__(self, message: str, code: int = ERROR) -> None:
+    exit_code = ERROR
+
+    def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
-        self.exit_code = code
+
+
+class WrongUse(Failure):
+    """The command was told something that does not exist."""
+
+    exit_code = USAGE
 
 
 def leaf_of(exc: BaseException) -> BaseException:

@@ -35,6 +35,8 @@ PROFILE: Final = "cli"
 #: For a Brain to be there: one that stops, and another one's start after it.
 START_S: Final = 30.0
 LOOK_S: Final = 0.02
+#: The longest pause after a connection that failed; the first one is LOOK_S.
+PAUSE_S: Final = 0.5
 #: A token of the command line outlives no command.
 TOKEN_MS: Final = 24 * 3600 * 1000
 
@@ -155,6 +157,7 @@ async def _connect(
     token: str,
     project: str | None,
 ) -> Connection:
+    pause = LOOK_S
     while True:
         found = launcher.look()
         if found is None:
@@ -176,7 +179,8 @@ async def _connect(
             # It has just stopped, or left its file behind and its number to another
             # process.
             launcher.start()
-            await trio.sleep(LOOK_S)
+            await trio.sleep(pause)
+            pause = min(PAUSE_S, 2 * pause)
         except HandshakeRefused as refused:
             if refused.close_code is None and refused.code.startswith("http_"):
                 message = f"what answers at {found.url} is no Brain"

@@ -31,9 +31,7 @@ def program() -> str:
     return os.environ.get(PROGRAM_VARIABLE) or "vancetope"
 
 
-def _remember(
-    ctx: click.Context, param: click.Parameter, value: str | bool | None
-) -> None:
+def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
     chosen = ctx.ensure_object(Chosen)
     if value == "":
         raise click.BadParameter("names no directory", ctx, param)

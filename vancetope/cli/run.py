@@ -78,7 +78,7 @@ def _target(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
 )
 @as_json
 @common
-def run(  # noqa: PLR0913 - the fixed form of the command
+def run(
     target: str,
     inputs: dict[str, Any],
     project: str | None,

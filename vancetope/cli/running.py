@@ -14,7 +14,7 @@ from vance_sdk.errors import BrainRefused, ConnectionLost, HandshakeRefused
 from vance_sdk.wire.errors import BAD_MESSAGE, NOT_FOUND
 from vance_sdk.wire.messages import Json, ProcessStart, ProcessStatus
 from vancetope.cli.board import HELD, Board
-from vancetope.cli.failure import USAGE, Failure, line_of
+from vancetope.cli.failure import Failure, WrongUse, line_of
 from vancetope.cli.follow import Follower, Show, catch_up
 from vancetope.cli.launch import Launcher
 from vancetope.cli.link import Link, open_link
@@ -37,6 +37,12 @@ PARTIAL_S: Final = 1.0
 LOOK_S: Final = 0.05
 #: A Brain may leave just when it is asked.
 START_TRIES: Final = 3
+
+
+class NotStarted(Failure):
+    """The Brain did not take the order."""
+
+    exit_code = FAILED
 
 
 @attrs.frozen(kw_only=True)
@@ -73,7 +79,7 @@ async def run_process(launcher: Launcher, order: Order) -> int:
     """Start, watch and report; returns the exit code.
 
     Raises:
-        Failure: it could not be started; exit code 2 or 5.
+        WrongUse, NotStarted: it could not be started.
         UserError, VanceError: there is no Brain, or it went away for good.
     """
     with _progress() as show:
@@ -135,7 +141,7 @@ async def _open(launcher: Launcher, order: Order) -> AsyncIterator[Link]:
             yield link
     except HandshakeRefused as refused:
         if refused.code == BAD_MESSAGE:
-            raise Failure(line_of(refused), USAGE) from None
+            raise WrongUse(line_of(refused)) from None
         raise
 
 
@@ -157,8 +163,9 @@ async def _start(link: Link, order: Order) -> Board:
     try:
         started = await link.ask(order.message(), ProcessStatus)
     except BrainRefused as refused:
-        usage = refused.code in {NOT_FOUND, BAD_MESSAGE}
-        raise Failure(line_of(refused), USAGE if usage else FAILED) from None
+        if refused.code in {NOT_FOUND, BAD_MESSAGE}:
+            raise WrongUse(line_of(refused)) from None
+        raise NotStarted(line_of(refused)) from None
     click.echo(started.think_process_id)
     sys.stdout.flush()
     return Board(started.think_process_id, started.status, started.result)
@@ -189,7 +196,12 @@ def _report(order: Order, board: Board) -> int:
         return DONE
     if not board.ended:
         _say_what_it_waits_for(board)
-    match board.status:
+    return exit_code(board.status)
+
+
+def exit_code(status: str) -> int:
+    """What the end, or the last state, of a process means for scripts."""
+    match status:
         case "done":
             return DONE
         case "failed" | "stopped":

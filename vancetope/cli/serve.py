@@ -56,8 +56,8 @@ def serve(host: str | None, port: int | None, log_level: str, for_a_run: bool) -
     )
     import trio
 
-    from vancetope.cli.launch import TAKEN
     from vancetope.cli.failure import leaf_of
+    from vancetope.cli.launch import TAKEN
     from vancetope.errors import HomeError
 
     try:

@@ -28,7 +28,8 @@ def task_table(board: Board, rows: int | None = None) -> "Table":
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="ellipsis", no_wrap=True, ratio=1)
     for line in list(board.lines())[:rows]:
-        held = next((status for status in HELD if status in line.items), line.status)
+        telling = (*HELD, "running")
+        held = next((status for status in telling if status in line.items), line.status)
         shown = counts(line.items) if line.items else line.status
         table.add_row(
             Text(plain(line.key)),
@@ -42,9 +43,13 @@ def task_table(board: Board, rows: int | None = None) -> "Table":
 
 
 @contextmanager
-def live_tree(*, stderr: bool) -> Iterator[Callable[[Board], None]]:
+def live_tree(
+    *, stderr: bool = False, head: Callable[[], str] | None = None
+) -> Iterator[Callable[[Board], None]]:
     """A tree that is drawn anew with each show, and stays when the block ends."""
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     out = console(stderr=stderr)
     rows = max(1, out.height - SPARE_ROWS)
@@ -55,7 +60,13 @@ def live_tree(*, stderr: bool) -> Iterator[Callable[[Board], None]]:
         redirect_stdout=False,
         redirect_stderr=False,
     ) as live:
-        yield lambda board: live.update(task_table(board, rows), refresh=True)
+
+        def show(board: Board) -> None:
+            table = task_table(board, rows)
+            above = [Text(plain(head()), style="bold")] if head else []
+            live.update(Group(*above, table), refresh=True)
+
+        yield show
 
 
 @attrs.define(eq=False)
@@ -72,18 +83,20 @@ class Story:
         self.out.flush()
 
     def show(self, board: Board) -> None:
-        """Tell what is new on the board."""
-        lines = {line.task_id: line for line in board.lines()}
-        last = {change.task_id: change for change in board.changes}
+        """Tell what is new on the board, in the order of the tasks."""
+        changes: dict[str, list[Change]] = {}
         for change in board.changes:
-            line = lines.get(change.task_id)
-            passing = change.status == "running" and change is not last[change.task_id]
-            if line is not None and not line.items and not passing:
-                self._tell_change(line, change)
+            changes.setdefault(change.task_id, []).append(change)
         board.changes.clear()
-        for line in lines.values():
+        for line in board.lines():
             if line.items:
                 self._tell_items(line)
+                continue
+            mine = changes.get(line.task_id, [])
+            for change in mine:
+                passing = change.status == "running" and change is not mine[-1]
+                if not passing:
+                    self._tell_change(line, change)
 
     def _tell_change(self, line: Line, change: Change) -> None:
         text, reason = change.status, change.reason

@@ -5,9 +5,6 @@ that a client's calls are held the moment it is gone.
 """
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Final
 
 import attrs
 import trio
@@ -19,18 +16,15 @@ from vance_sdk.wire.messages.handshake import Disconnect, Handshake, ResumeDone
 from vance_sdk.wire.messages.sessions import Error, Notification
 from vance_sdk.wire.messages.tables import Inbound, Outbound
 from vance_sdk.wire.params import ConnectionParams
-from vancetope.errors import BrainError
 from vancetope.gateway.session import handshake, projection
 from vancetope.gateway.session.boundary import bad, to_wire
 from vancetope.gateway.session.context import Hub, Session
 from vancetope.gateway.session.handlers import handle
+from vancetope.gateway.session.presence import REPLACED, Superseded, present
 from vancetope.gateway.websocket import WebSocket
-from vancetope.processes.commands.sessions import leave
+from vancetope.processes.commands.sessions import Opened
 
 logger = logging.getLogger(__name__)
-
-#: Recording that a client has left may not hold up the stop for ever.
-LEAVE_S: Final = 5.0
 
 
 async def serve_connection(
@@ -49,14 +43,12 @@ async def serve_connection(
         logger.info("session.refused %s: %s", peer, refusal.error.message)
         await handshake.refuse(ws, refusal)
         return
-    async with _present(session, replaces=hello.client.client_id):
-        session.put(handshake.answer(session, opened, hello.id))
-        if session.vtp and opened.resumed:
-            await projection.pump(session)
-            session.put(ResumeDone())
-        tell_refused(session, refused)
-        hub.clients.attach(session.client)
-        await _run(session)
+    try:
+        async with present(session, hello.client.client_id):
+            session.put(handshake.answer(session, opened, hello.id))
+            await _run(session, opened, refused)
+    except Superseded:
+        await ws.close(CloseCode.REPLACED, REPLACED)
 
 
 def tell_refused(session: Session, refused: list[tuple[str, str]]) -> None:
@@ -66,56 +58,19 @@ def tell_refused(session: Session, refused: list[tuple[str, str]]) -> None:
         session.put(Notification(level="warning", message=message))
 
 
-@asynccontextmanager
-async def _present(session: Session, replaces: str | None) -> AsyncIterator[None]:
-    """Be the session's live connection; afterwards record that it is gone."""
-    hub = session.hub
-    await _replace_others(session, replaces)
-    hub.live[session.record.id] = session
-    hub.arrived.set()
-    hub.timers.session_back(session.record.id)
-    try:
-        yield
-    finally:
-        with trio.move_on_after(LEAVE_S, shield=True):
-            await depart(session)
-
-
-async def _replace_others(session: Session, client_id: str | None) -> None:
-    """The newest connection of a session, and of a client, is the only one."""
-    for other in list(session.hub.live.values()):
-        same_session = other.record.id == session.record.id
-        same_client = client_id is not None and (
-            (other.client.client_id, other.who.id) == (client_id, session.who.id)
-        )
-        if same_session or same_client:
-            await other.ws.close(CloseCode.REPLACED, "replaced by a newer connection")
-
-
-async def depart(session: Session) -> None:
-    """The connection is gone: its offers, and at once its calls (D7)."""
-    hub, record = session.hub, session.record
-    if hub.live.get(record.id) is session:
-        del hub.live[record.id]
-    current = hub.clients.detach(session.client)
-    try:
-        left = await hub.store.write(
-            lambda tx: leave(tx, record, disconnect=session.left)
-        )
-    except BrainError as exc:
-        # A Brain whose disk is full; at its next start it finds the calls held.
-        logger.warning("session.leave_failed %s: %s", record.id, exc)
-        return
-    if left and current:
-        hub.timers.session_left(record.id)
-
-
-async def _run(session: Session) -> None:
+async def _run(
+    session: Session, opened: Opened, refused: list[tuple[str, str]]
+) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_write, session)
-        nursery.start_soon(projection.follow, session)
         nursery.start_soon(_ping, session)
         nursery.start_soon(_cut_off, session)
+        if session.vtp and opened.resumed:
+            await projection.pump(session)
+            session.put(ResumeDone())
+        tell_refused(session, refused)
+        session.hub.clients.attach(session.client)
+        nursery.start_soon(projection.follow, session)
         await _read(session)
         nursery.cancel_scope.cancel()
 

@@ -56,6 +56,7 @@ class Session:
             every other frame about what it changed.
         cursor: the last event that was projected for this client.
         left: the client said `disconnect`.
+        gone: set when it is recorded that the connection is over.
     """
 
     hub: Hub
@@ -69,6 +70,7 @@ class Session:
     outbox: Outbox
     order: trio.Lock = attrs.field(factory=trio.Lock)
     left: bool = False
+    gone: trio.Event = attrs.field(factory=trio.Event)
 
     def put(self, frame: Outbound) -> None:
         """Send a frame when it is its turn."""

@@ -17,7 +17,13 @@ from vance_sdk.wire.messages.handshake import (
 )
 from vance_sdk.wire.messages.sessions import Error
 from vance_sdk.wire.params import ConnectionParams
-from vancetope.errors import BrainError, NotFound, ProfileMismatch, Unauthorized
+from vancetope.errors import (
+    BrainError,
+    NotFound,
+    ProfileMismatch,
+    Unauthorized,
+    Unavailable,
+)
 from vancetope.gateway.session.boundary import bad, to_wire
 from vancetope.gateway.session.context import Hub, Session
 from vancetope.gateway.session.outbox import Outbox
@@ -32,6 +38,7 @@ from vancetope.processes.commands.sessions import (
     open_session,
     remember_offers,
 )
+from vancetope.store.db import Tx
 from vancetope.store.queries import processes, sessions
 from vancetope.tools.clients import ConnectedClient
 from vancetope.tools.registry import Offer, accept_offers
@@ -86,20 +93,21 @@ async def open_for(
     """
     accepted, refused = accept_offers(hub.registry, offers_of(hello.client.tools))
     arrival = arrival_of(hub, params, hello)
+
+    def opening(tx: Tx) -> Opened:
+        opened = open_session(tx, hub.clock, who, arrival)
+        remember_offers(tx, who, arrival.client_key, accepted)
+        return opened
+
     try:
-        opened = await hub.store.write(
-            lambda tx: open_session(tx, hub.clock, who, arrival)
-        )
-        await hub.store.write(
-            lambda tx: remember_offers(tx, who, arrival.client_key, accepted)
-        )
+        opened = await hub.store.write(opening)
     except BrainError as exc:
         raise Refused(to_wire(exc, hello.id), _close_code(exc)) from None
-    outbox = Outbox()
+    vtp = hello.proto == PROTO
+    outbox = Outbox(vtp)
     client = connected_client(hub, opened, who, params, outbox)
     client.offers = accepted
     given = hello.session.last_seq if hello.session else None
-    vtp = hello.proto == PROTO
     now = hub.store.read(sessions.last_seq)
     session = Session(
         hub=hub,
@@ -219,6 +227,8 @@ def _close_code(exc: BrainError) -> int:
             return CloseCode.PROFILE_MISMATCH
         case NotFound():
             return CloseCode.SESSION_GONE
+        case Unavailable():
+            return CloseCode.INTERNAL
         case _:
             return CloseCode.BAD_FRAME
 

@@ -155,6 +155,9 @@ def rerun(tx: Tx, who: Principal, task_id: str) -> Changed:
     if task.status not in TASK_ENDED:
         message = f"Task {task.key} has not ended; it is {task.status}"
         raise Conflict(message)
+    if task.item_index is not None and task.item_index < 0:
+        message = f"Task {task.key} belongs to an earlier run of its parent"
+        raise Conflict(message)
     if process.status is ProcessStatus.STOPPED:
         message = "The process was stopped; start it anew"
         raise Conflict(message)
@@ -184,7 +187,7 @@ def _reset_tree(flow: Flow, task: TaskRecord) -> None:
         _reset(flow, one)
     if parent is not None:
         flow.wait_for_children(parent)
-    for one in downstream:
+    for one in [task, *downstream]:
         _wait_again(flow, one)
 
 
@@ -222,16 +225,18 @@ def _reset(flow: Flow, task: TaskRecord) -> None:
     call_rows.cancel(flow, task)
     task_writes.retire_children(conn, task.id)
     task_writes.set_open_deps(conn, task.id, 0)
+    task_writes.set_start_by(conn, task.id, None)
     flow.ready(task)
 
 
 def _wait_again(flow: Flow, task: TaskRecord) -> None:
-    """A task downstream waits for what starts over above it."""
+    """The task waits for what is open above it, now that all has started over."""
     conn = flow.tx.conn
     above = tasks.dependencies(conn, task.id)
     left = [one for one in above if one.status not in TASK_ENDED]
-    task_writes.set_open_deps(conn, task.id, len(left))
-    flow.hold(task, TaskStatus.PENDING, causes.dependency(left[0].key))
+    if left:
+        task_writes.set_open_deps(conn, task.id, len(left))
+        flow.hold(task, TaskStatus.PENDING, causes.dependency(left[0].key))
 
 
 def steer(tx: Tx, who: Principal, process_id: str) -> Changed:

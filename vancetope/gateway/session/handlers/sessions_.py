@@ -19,14 +19,17 @@ from vance_sdk.wire.messages.tables import Outbound
 from vancetope.errors import NotFound
 from vancetope.gateway.session.context import Session
 from vancetope.gateway.session.handshake import offers_of
+from vancetope.gateway.session.presence import take_over
 from vancetope.gateway.session.rows import cause_of
 from vancetope.model.records import SessionRecord
 from vancetope.processes.commands.sessions import (
     Arrival,
+    Opened,
     leave,
     open_session,
     remember_offers,
 )
+from vancetope.store.db import Tx
 from vancetope.store.queries import inbox as inbox_rows
 from vancetope.store.queries import sessions
 from vancetope.tools.registry import accept_offers
@@ -47,12 +50,15 @@ async def bootstrap(session: Session, message: SessionBootstrapQuery) -> list[Ou
     )
     if message.session_id == old.id:
         return [SessionBootstrap(session_id=old.id, resumed=True)]
-    opened = await hub.store.write(
-        lambda tx: open_session(tx, hub.clock, session.who, arrival)
-    )
+
+    def move(tx: Tx) -> Opened:
+        opened = open_session(tx, hub.clock, session.who, arrival)
+        leave(tx, old, disconnect=False)
+        return opened
+
+    opened = await hub.store.write(move)
     hub.clients.detach(session.client)
     hub.live.pop(old.id, None)
-    await hub.store.write(lambda tx: leave(tx, old, disconnect=False))
     hub.timers.session_left(old.id)
     session.record = opened.record
     session.client = attrs.evolve(
@@ -64,8 +70,7 @@ async def bootstrap(session: Session, message: SessionBootstrapQuery) -> list[Ou
         in_flight=set(),
     )
     session.cursor = hub.store.read(sessions.last_seq)
-    hub.live[opened.record.id] = session
-    hub.timers.session_back(opened.record.id)
+    await take_over(session, None)
     hub.clients.attach(session.client)
     return [SessionBootstrap(session_id=opened.record.id, resumed=opened.resumed)]
 
