@@ -389,7 +389,7 @@ async def test_a_write_cancelled_while_it_runs_is_waited_for_and_applied_once(
 async def test_a_cancellation_that_arrives_in_mid_write_does_not_tear_it(
     path: Path, clock: ManualClock, bus: Bus, migrations: Path
 ) -> None:
-    # On a real thread: the job does not end before the cancellation was delivered.
+    # On a real thread (`long`): the job does not end before the cancellation came.
     # The control is test_connection's cancelled await: without the shield the caller
     # is told Cancelled and the row is there all the same.
     token = trio.lowlevel.current_trio_token()
@@ -409,8 +409,28 @@ async def test_a_cancellation_that_arrives_in_mid_write_does_not_tear_it(
                     follower.append(await store.write(add("b")))
 
                 nursery.start_soon(follow)
-                assert await store.write(job) == "a"
+                assert await store.write(job, long=True) == "a"
         assert follower == ["b"]
+        assert names(store) == ["a", "b"]
+
+
+async def test_the_loop_goes_on_while_another_program_holds_the_lock(
+    path: Path, clock: ManualClock, bus: Bus, migrations: Path
+) -> None:
+    # Seen to fail by staging with the thread's busy_timeout: the loop stood still, so
+    # the lock was never given back and the write ended as `Unavailable`.
+    async with open_store(path, clock=clock, bus=bus, migrations=migrations) as store:
+        await store.write(add("a"))
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(store.write, add("b"))
+                await trio.testing.wait_all_tasks_blocked()
+                assert names(store) == ["a"]
+                other.execute("COMMIT")
+        finally:
+            other.close()
         assert names(store) == ["a", "b"]
 
 

@@ -20,7 +20,7 @@ async def recover(store: Store) -> list[str]:
     Returns:
         The sessions whose clients may still have calls: their resume window begins.
     """
-    return await store.write(_recover)
+    return await store.write(_recover, long=True)
 
 
 def _recover(tx: Tx) -> list[str]:

@@ -55,6 +55,9 @@ _SUSPENDABLE: Final = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 )
 
+#: Milliseconds the writer's thread waits for a lock that another program holds.
+BUSY_MS: Final = 5_000
+
 _INSERT_EVENT: Final = (
     "INSERT INTO event(at, kind, project_id, session_id, process_id, task_id, body)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -153,9 +156,14 @@ class Tx:
 
 @attrs.define(eq=False)
 class Job:
-    """One write function and what became of it."""
+    """One write function and what became of it.
+
+    Attributes:
+        long: it may take long enough to hold up the event loop.
+    """
 
     fn: Callable[[Tx], Any]
+    long: bool = False
     settled: bool = False
     value: object = None
     error: Exception | None = None
@@ -189,6 +197,14 @@ class _Attempt:
     events: list[Event] = attrs.field(factory=list)
 
 
+@attrs.frozen(eq=False)
+class _Staged:
+    """A transaction that waits for its commit, or the jobs that lost theirs."""
+
+    attempts: list[_Attempt]
+    lost: list[Job] = attrs.field(factory=list)
+
+
 @attrs.define(eq=False)
 class Batch:
     """Jobs to run together; filled in on the writer's thread.
@@ -200,6 +216,7 @@ class Batch:
         events: what was committed, in commit order.
         fault: the storage error that no commit has followed, or None.
         committed: whether a transaction was committed.
+        locked: another program had the lock when the jobs were staged.
     """
 
     jobs: list[Job]
@@ -209,23 +226,59 @@ class Batch:
     events: list[Event] = attrs.field(factory=list)
     fault: str | None = None
     committed: bool = False
+    locked: bool = False
+    _staged: "_Staged | None" = None
 
     def run(self, conn: sqlite3.Connection) -> None:
-        """Settle the jobs: success means committed, an error that nothing was."""
-        for job in self._transact(conn, self.jobs, self.monotonic() + self.seconds):
-            self._transact(conn, [job], math.inf)
+        """Settle the jobs: success means committed, an error that nothing was.
 
-    def _transact(
+        Waits for another program's lock, so this is for the writer's thread.
+        """
+        conn.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        try:
+            if self.stage(conn):
+                self.finish(conn)
+        finally:
+            conn.execute("PRAGMA busy_timeout = 0")
+
+    def stage(self, conn: sqlite3.Connection) -> bool:
+        """Run the jobs up to the commit, without waiting for anything.
+
+        Returns:
+            Whether there is something for `finish`.  If not, every job is settled, or
+            another program has the lock (`locked`) and none has been begun.
+        """
+        self.locked = False
+        staged = self._stage(conn, self.jobs, self.monotonic() + self.seconds)
+        self._staged = staged
+        return staged is not None
+
+    def reopen(self) -> None:
+        """Nothing was begun: the jobs are as they were before `stage`."""
+        self.fault = None
+        for job in self.jobs:
+            job.settled, job.error = False, None
+
+    def finish(self, conn: sqlite3.Connection) -> None:
+        """Commit what is staged; what lost its transaction runs again, each alone."""
+        staged, self._staged = self._staged, None
+        again = [] if staged is None else self._end(conn, staged)
+        for job in again:
+            alone = self._stage(conn, [job], math.inf)
+            if alone is not None:
+                self._end(conn, alone)
+
+    def _stage(
         self, conn: sqlite3.Connection, jobs: list[Job], end: float
-    ) -> list[Job]:
-        """One transaction; returns the jobs that have to run again, each alone."""
+    ) -> "_Staged | None":
         try:
             _roll_back(conn)
             conn.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as exc:
+            self.locked = primary_code(exc) == sqlite3.SQLITE_BUSY
             for job in jobs:
                 job.fail(self._unavailable(exc))
-            return []
+            return None
         attempts: list[_Attempt] = []
         for job in jobs:
             if attempts and self.monotonic() >= end:
@@ -233,9 +286,13 @@ class Batch:
             attempt = _attempt(conn, job, self.clock.now_ms())
             if not conn.in_transaction:
                 job.fail(self._blame(attempt.error))
-                return [earlier.job for earlier in attempts]
+                return _Staged([], [earlier.job for earlier in attempts])
             attempts.append(attempt)
-        return self._commit(conn, attempts)
+        return _Staged(attempts)
+
+    def _end(self, conn: sqlite3.Connection, staged: "_Staged") -> list[Job]:
+        """Returns the jobs that have to run again, each alone."""
+        return staged.lost or self._commit(conn, staged.attempts)
 
     def _commit(self, conn: sqlite3.Connection, attempts: list[_Attempt]) -> list[Job]:
         try:

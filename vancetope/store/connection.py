@@ -42,6 +42,16 @@ class Worker(Protocol):
         """
         ...
 
+    def here(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `fn(connection)` at once, where the caller is.
+
+        Nothing may be running on the connection's own thread meanwhile.
+
+        Raises:
+            ValueError: the connection is closed.
+        """
+        ...
+
     def interrupt_now(self) -> None:
         """Make the statement that is running, if one is, fail as interrupted."""
         ...
@@ -181,6 +191,13 @@ class TrioConnection(aiosqlite.Connection):
     async def run(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run `fn(connection)` on the thread; see `Worker.run`."""
         return cast("T", await self._execute(lambda: fn(self._conn)))
+
+    def here(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """See `Worker.here`."""
+        if not self._running or self._connection is None:
+            msg = "Connection closed"
+            raise ValueError(msg)
+        return fn(self._conn)
 
     def interrupt_now(self) -> None:
         """See `Worker.interrupt_now`."""

@@ -74,14 +74,17 @@ class Store:
         """Why the file cannot be written, as of the last attempt; None when it can."""
         return self._writer.fault
 
-    async def write(self, fn: Callable[[Tx], T]) -> T:
+    async def write(self, fn: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `fn(tx)` in a transaction; see `Writer.write` for what `fn` may do.
+
+        It runs in the event loop, so one that touches more than some hundreds of rows
+        is `long` and runs on the writer's thread.
 
         Raises:
             Unavailable: nothing was written: the store is closed, or the disk failed.
             Exception: whatever `fn` raised; nothing of it was written.
         """
-        return await self._writer.write(fn)
+        return await self._writer.write(fn, long=long)
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run `fn(conn)` at once, on the newest committed state.

@@ -12,7 +12,7 @@ from vancetope.errors import StoreError
 from vancetope.store import migrate
 from vancetope.store.batch import JobConnection
 
-#: Seconds a connection waits for a lock that a backup tool holds.
+#: Seconds a connection waits for a lock that a backup tool holds, while it is opened.
 BUSY_SECONDS: Final = 5.0
 
 #: Prepared statements kept for each connection.
@@ -88,6 +88,7 @@ def prepare(
     for pragma in (*_BOTH, *_WRITER):
         conn.execute(pragma)
     migrate.apply(conn, clock=clock, folder=migrations)
+    conn.execute("PRAGMA busy_timeout = 0")  # from here on `Batch` says who waits
     cursor = conn.execute("DELETE FROM meta WHERE key = ?", (_CLEAN_STOP,))
     return used_before and cursor.rowcount == 0
 
@@ -121,6 +122,8 @@ def _connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connectio
         path,
         timeout=BUSY_SECONDS,
         isolation_level=None,
+        # The writer's thread and the event loop take turns; never both at once.
+        check_same_thread=False,
         cached_statements=STATEMENTS,
         factory=factory,
     )

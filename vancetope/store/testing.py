@@ -28,6 +28,10 @@ class InlineWorker:
         await trio.lowlevel.checkpoint()
         return fn(self._open())
 
+    def here(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `fn(connection)` at once."""
+        return fn(self._open())
+
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             msg = "Connection closed"

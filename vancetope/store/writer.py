@@ -80,10 +80,11 @@ class Writer:
     _closed: bool = False
     _idle: trio.Event = attrs.field(factory=trio.Event)
 
-    async def write(self, fn: Callable[[Tx], T]) -> T:
+    async def write(self, fn: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run `fn(tx)` in a transaction and return its value once it is committed.
 
-        `fn` runs on the writer's thread and may run twice (when a neighbour loses the
+        `fn` runs in the event loop, the commit on the writer's thread; one that is
+        `long` runs there too.  It may run twice (when a neighbour loses the
         transaction for all), so it changes nothing but the database.  It raises to
         roll back.  It must not swallow a `sqlite3.Error`: the transaction may be gone.
 
@@ -96,7 +97,7 @@ class Writer:
         """
         if self._closed:
             raise _closed_error()
-        place = _Place(Job(fn))
+        place = _Place(Job(fn, long))
         self._queue.append(place)
         if self._led:
             await place.wait()
@@ -122,7 +123,7 @@ class Writer:
         ran = False
         try:
             with trio.CancelScope(shield=True):
-                await self._worker.run(batch.run)
+                await self._run(batch)
             ran = True
         except Exception:
             logger.exception("store.batch_broke")
@@ -133,6 +134,20 @@ class Writer:
                         job.fail(_unknown_error())
             self._settle(places, batch)
             self._hand_over()
+
+    async def _run(self, batch: Batch) -> None:
+        """Stage the jobs here and commit on the thread.
+
+        A thread that computes beside the loop waits for the interpreter's lock at
+        every statement; a commit waits for the disk, and needs the lock only after.
+        """
+        if any(job.long for job in batch.jobs):
+            await self._worker.run(batch.run)
+        elif self._worker.here(batch.stage):
+            await self._worker.run(batch.finish)
+        elif batch.locked:
+            batch.reopen()
+            await self._worker.run(batch.run)
 
     def _take(self) -> list[_Place]:
         places: list[_Place] = []

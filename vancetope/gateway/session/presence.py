@@ -56,7 +56,7 @@ async def take_over(session: Session, client_id: str | None) -> None:
     hub, record = session.hub, session.record
     while rivals := _rivals(session, client_id):
         for other in rivals:
-            if other.client.order > session.client.order:
+            if _is_newer(other, session):
                 raise Superseded
         for other in rivals:
             await other.ws.close(CloseCode.REPLACED, REPLACED)
@@ -68,6 +68,13 @@ async def take_over(session: Session, client_id: str | None) -> None:
     hub.timers.session_back(record.id)
     # What an older connection of this session was sent and did not answer.
     await hub.store.write(lambda tx: calls.dropped(tx, record.id, record.epoch - 1))
+
+
+def _is_newer(other: Session, session: Session) -> bool:
+    """Whether the other came later: in the store, where that is known."""
+    if other.record.id == session.record.id:
+        return other.record.epoch > session.record.epoch
+    return other.client.order > session.client.order
 
 
 def _rivals(session: Session, client_id: str | None) -> list[Session]:

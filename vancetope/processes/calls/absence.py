@@ -96,8 +96,10 @@ def _fail_gone(flow: Flow, task: TaskRecord, call: CallRecord | None) -> None:
     message = f"{what}: its client has gone"
     error: JsonObject = {"code": CLIENT_GONE, "message": message}
     if call is not None:
+        parked = call.state is CallState.PARKED
+        state = CallState.CANCELLED if parked else CallState.FAILED
         calls.set_ended(
-            flow.tx.conn, call.id, CallState.FAILED, now_ms=flow.tx.now_ms, error=error
+            flow.tx.conn, call.id, state, now_ms=flow.tx.now_ms, error=error
         )
     flow.end(task, TaskStatus.FAILED, error=error)
 
@@ -148,6 +150,12 @@ def overdue(tx: Tx, call_id: str, after: str) -> None:
         if call.effect is Effect.ONCE:
             unknown(flow, call, note)
             return
+        session = sessions.get(tx.conn, call.session_id or "")
+        if session is None or not session.connected:
+            task = tasks.get(tx.conn, call.task_id)
+            set_back(flow, call, task, f"{note}; safe to run again")
+            return
+        # Not asked again at once: it would be the same silent client.
         calls.set_state(
             tx.conn,
             call.id,

@@ -94,6 +94,9 @@ def _dispatch(
     call_id = wanted.call_id if call is None else call.id
     if call is None:
         _insert(flow, task, wanted, CallState.DISPATCHED, "dispatch", decision.reason)
+    elif call.state is CallState.ACCEPTED:
+        # It leaves again (D3): whoever gets it now has not accepted it yet.
+        calls.set_state(conn, call_id, CallState.PARKED, now_ms=flow.tx.now_ms)
     sent = Sending(
         tool=decision.tool,
         effect=wanted.effect,
@@ -213,6 +216,8 @@ def _close(
         _insert(flow, task, wanted, state, decision, reason)
     else:
         error: JsonObject = {"code": decision, "message": reason}
+        # One that was parked has never failed anywhere.
+        state = CallState.CANCELLED if call.state is CallState.PARKED else state
         calls.set_ended(
             flow.tx.conn, call.id, state, now_ms=flow.tx.now_ms, error=error
         )

@@ -5,6 +5,7 @@ from vancetope.model import cause as causes
 from vancetope.model.json import JsonObject
 from vancetope.model.records import CallRecord, TaskRecord
 from vancetope.model.status import CALL_AT_WORK, TASK_ENDED, CallState, TaskStatus
+from vancetope.model.tool import Effect
 from vancetope.processes.calls.dispatch import SERVER
 from vancetope.processes.flow import Flow
 from vancetope.store.db import Tx
@@ -67,10 +68,17 @@ def finish(tx: Tx, call: CallRecord, outcome: Outcome) -> None:
                 )
                 if task is not None and task.status not in TASK_ENDED:
                     flow.end(task, TaskStatus.DONE, result=result)
-            case Failed(code=FailureCode.OUTCOME_UNKNOWN, message=message):
+            case Failed(code=FailureCode.OUTCOME_UNKNOWN, message=message) if (
+                call.effect is Effect.ONCE
+            ):
                 unknown(flow, call, message)
-            case Failed(code=FailureCode.EXPIRED) as failure:
-                # It proves that nothing ran, also to one that was unknown by then.
+            case (
+                Failed(
+                    code=FailureCode.EXPIRED | FailureCode.OUTCOME_UNKNOWN
+                ) as failure
+            ):
+                # `expired` proves that nothing ran, also to one that was unknown by
+                # then; an unknown outcome of any other effect is safe to run again.
                 set_back(flow, call, task, f"the client said: {failure.message}")
             case Failed() as failure:
                 _end_failed(flow, call, task, failure)

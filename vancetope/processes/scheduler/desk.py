@@ -75,13 +75,13 @@ class Desk:
                 return _for_the_sake_of(other, text)
         return self._one(conn, facts, step.tool, step)
 
-    def back_to(self, call: CallRecord) -> Routed | None:
-        """The connected client whose journal knows a call that must not move (D3)."""
-        for client in self.clients.all():
-            same = (
-                client.journal_id is not None and client.journal_id == call.journal_id
-            )
-            if same and call.tool in client.offers:
+    def back_to(self, process: ProcessRecord, call: CallRecord) -> Routed | None:
+        """The connected client whose journal knows a call that must not move (D3).
+
+        A journal's id is the client's word, so that it gives no access by itself.
+        """
+        for client in candidates(self.clients.all(), call.tool, facts_of(process)):
+            if client.journal_id is not None and client.journal_id == call.journal_id:
                 reason = f"client `{client.key}` is back with its journal"
                 decision = OnClient(tool=call.tool, client=client.key, reason=reason)
                 return Routed(decision=decision, client=client, effect=call.effect)

@@ -147,7 +147,7 @@ class Steps:
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
         if open_call is not None and call_rows.must_not_move(open_call):
-            routed = self.desk.back_to(open_call)
+            routed = self.desk.back_to(look.process, open_call)
         else:
             routed = self.store.read(
                 lambda conn: self.desk.route(conn, look.process, step)

@@ -117,7 +117,7 @@ async def _command(
     session: Session, command: Command, process_id: str
 ) -> list[Outbound]:
     changed = await session.hub.store.write(
-        lambda tx: command(tx, session.who, process_id)
+        lambda tx: command(tx, session.who, process_id), long=True
     )
     for call in changed.cancelled:
         session.hub.router.cancel(call)

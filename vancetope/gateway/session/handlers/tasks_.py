@@ -97,7 +97,7 @@ async def _command(
     session: Session, task_id: str, command: Callable[[Tx], Changed]
 ) -> list[Outbound]:
     hub = session.hub
-    changed = await hub.store.write(command)
+    changed = await hub.store.write(command, long=True)
     for call in changed.cancelled:
         hub.router.cancel(call)
     return [
