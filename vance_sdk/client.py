@@ -179,7 +179,7 @@ class Client(Commands):
             while True:
                 if self._stopped is not None:
                     raise self._stopped
-                if self._connection is not None:
+                if self._connection is not None and self._connection.lost is None:
                     return self._connection
                 await self._changed.wait()
         why = f": {self.problem}" if self.problem else ""

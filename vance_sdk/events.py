@@ -13,15 +13,16 @@ from vance_sdk.wire.messages import Outbound, ProcessStatus, StreamChunk, TaskUp
 STREAM_FRAMES: Final = 256
 """How many frames a slow listener may lie behind."""
 
-_Key = tuple[str, str | int]
+_Subject = tuple[str, str]
 
 
 @attrs.define(eq=False)
 class EventStream:
     """The frames since it was opened, in order; bounded, and never in the way.
 
-    When it is full, an older status of the same think process or task goes first,
-    then chunks of a model's output, then the oldest frame.
+    When it is full, a status goes first that a newer one of the same think process
+    or task has overtaken, then chunks of a model's output, then the oldest frame
+    that is no status, then the oldest.
 
     Attributes:
         missed: How many frames were dropped without a newer one of their kind.
@@ -29,8 +30,9 @@ class EventStream:
 
     missed: int = attrs.field(init=False, default=0)
     _limit: int = STREAM_FRAMES
-    _frames: dict[_Key, Outbound] = attrs.field(init=False, factory=dict)
-    _newest: dict[_Key, _Key] = attrs.field(init=False, factory=dict)
+    _frames: dict[int, Outbound] = attrs.field(init=False, factory=dict)
+    _newest: dict[_Subject, int] = attrs.field(init=False, factory=dict)
+    _overtaken: dict[int, None] = attrs.field(init=False, factory=dict)
     _numbers: "itertools.count[int]" = attrs.field(init=False, factory=itertools.count)
     _closed: bool = attrs.field(init=False, default=False)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
@@ -54,11 +56,11 @@ class EventStream:
     def put(self, frame: Outbound) -> None:
         """Add a frame, dropping another one if there is no room."""
         subject = _subject(frame)
+        if subject and subject in self._newest:
+            self._overtaken[self._newest[subject]] = None
         if len(self._frames) >= self._limit:
-            older = self._newest.get(subject) if subject else None
-            self._take(older if older is not None else self._least_important())
-            self.missed += older is None
-        key = ("frame", next(self._numbers))
+            self._make_room()
+        key = next(self._numbers)
         self._frames[key] = frame
         if subject:
             self._newest[subject] = key
@@ -69,21 +71,36 @@ class EventStream:
         self._closed = True
         self._changed.set()
 
-    def _take(self, key: _Key) -> Outbound:
+    def _take(self, key: int) -> Outbound:
         frame = self._frames.pop(key)
+        self._overtaken.pop(key, None)
         subject = _subject(frame)
         if subject and self._newest.get(subject) == key:
             del self._newest[subject]
         return frame
 
-    def _least_important(self) -> _Key:
-        for key, frame in self._frames.items():
-            if isinstance(frame, StreamChunk):
-                return key
-        return next(iter(self._frames))
+    def _make_room(self) -> None:
+        if self._overtaken:
+            self._take(next(iter(self._overtaken)))
+            return
+        self.missed += 1
+        for is_spare in (_is_chunk, _is_no_status):
+            for key, frame in self._frames.items():
+                if is_spare(frame):
+                    self._take(key)
+                    return
+        self._take(next(iter(self._frames)))
 
 
-def _subject(frame: Outbound) -> _Key | None:
+def _is_chunk(frame: Outbound) -> bool:
+    return isinstance(frame, StreamChunk)
+
+
+def _is_no_status(frame: Outbound) -> bool:
+    return _subject(frame) is None
+
+
+def _subject(frame: Outbound) -> _Subject | None:
     if isinstance(frame, ProcessStatus):
         return ("process", frame.think_process_id)
     if isinstance(frame, TaskUpdate):

@@ -63,8 +63,8 @@ async def _answer(transport: Transport) -> SessionOpened:
             frame = decode_outbound(await transport.receive())
         except ProtocolError as error:
             if error.code == BAD_MESSAGE:
-                reason = f"not a Brain's answer: {error.message}"
-                raise ConnectionLost(CloseCode.BAD_FRAME, reason) from None
+                message = f"not a Brain's answer: {error.message}"
+                raise HandshakeRefused(BAD_MESSAGE, message) from None
             continue
         if isinstance(frame, SessionOpened):
             return frame

@@ -78,8 +78,8 @@ class Portal:
             results.append(await function())
 
         job = _Job()
-        self._soon(lambda: self._start(job, run))
         try:
+            self._soon(lambda: self._start(job, run))
             self._wait(job.future)
         except BaseException:
             if not job.future.done():

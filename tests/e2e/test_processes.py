@@ -26,7 +26,11 @@ def papers(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.requirement("000-2-client-runtime", "000-5-requeue-on-connect")
+@pytest.mark.requirement(
+    "000-2-client-runtime",
+    "000-1-local-files-on-the-client",
+    "000-4-requeued-on-connect",
+)
 def test_a_digest_runs_through_brain_and_client(tmp_path: Path, papers: Path) -> None:
     home = tmp_path / "home"
     with running(home, "serve", "--port", "0") as brain:
@@ -58,7 +62,7 @@ def test_a_digest_runs_through_brain_and_client(tmp_path: Path, papers: Path) ->
     assert "binary" in report.partition("## Not digested")[2]
 
 
-@pytest.mark.requirement("000-5-requeue-on-connect")
+@pytest.mark.requirement("003-2.1-connection-breaks")
 def test_a_killed_brain_is_started_again_and_the_run_finishes(
     tmp_path: Path, papers: Path
 ) -> None:

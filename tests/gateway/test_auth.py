@@ -49,7 +49,7 @@ def signed(
     return jwt.encode(claims, secret, algorithm=algorithm)
 
 
-@pytest.mark.requirement("003-5-human-jwt")
+@pytest.mark.requirement("003-5-jwt-for-humans")
 def test_a_humans_token_stands_for_the_owner(clock: ManualClock) -> None:
     who = verify(KEY.mint(clock, name="laptop"))
 

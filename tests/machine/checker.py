@@ -129,6 +129,13 @@ RULES: Final = (
         " WHERE coalesce(t.cause_kind, '') NOT IN ('client_tool', 'server_tool')",
     ),
     (
+        "a call at a client that may not have it",
+        "SELECT c.id, s.id, p.session_id FROM call c"
+        " JOIN session s ON s.id = c.session_id JOIN process p ON p.id = c.process_id"
+        " WHERE CASE s.kind WHEN 'robot' THEN p.session_id IS NOT s.id"
+        "  ELSE p.owner = 0 END",
+    ),
+    (
         "a process is done, but a task broke",
         "SELECT p.id, t.key FROM process p JOIN task t ON t.process_id = p.id"
         " WHERE p.status = 'done' AND coalesce(t.item_index, 0) >= 0"

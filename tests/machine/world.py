@@ -37,7 +37,7 @@ from vancetope.processes.commands.start import Starter, StartRequest
 from vancetope.processes.conclude import Concluder
 from vancetope.processes.engines.workflow import WorkflowEngine
 from vancetope.processes.recovery import recover
-from vancetope.processes.scheduler import steps
+from vancetope.processes.scheduler import steps, waits
 from vancetope.processes.scheduler.desk import Desk
 from vancetope.processes.scheduler.loop import Scheduler
 from vancetope.processes.scheduler.steps import Steps
@@ -231,6 +231,8 @@ class World:
         self._patch = pytest.MonkeyPatch()
         self._patch.setattr(ids.secrets, "randbits", random.Random(seed).getrandbits)
         self._patch.setattr(steps, "FAN_CHUNK", 2)
+        self._patch.setattr(waits, "FIRST_PAGE", 1)
+        self._patch.setattr(waits, "PAGE", 2)
         self.path = folder / "brain.db"
         shutil.copyfile(template, self.path)
         self.clock = ManualClock()

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from trio.testing import MockClock
 
 from tests.support.brain import TestBrain, running_brain, settled
@@ -40,6 +41,7 @@ async def command(client: FakeClient, verb: str, **fields: Any) -> dict[str, Any
 # ---------------------------------------------------------------- pause and continue
 
 
+@pytest.mark.requirement("003-2.3-process-pause", "003-2.3-process-continue")
 async def test_a_paused_process_finishes_what_runs_and_begins_nothing(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -129,6 +131,7 @@ async def test_pausing_and_continuing_at_once_loses_no_task(
 # ------------------------------------------------------------------- stop and cancel
 
 
+@pytest.mark.requirement("003-2.3-process-stop")
 async def test_stop_cancels_all_that_is_open_and_tells_the_client(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -149,6 +152,7 @@ async def test_stop_cancels_all_that_is_open_and_tells_the_client(
         assert (refused["type"], refused["code"]) == ("error", "conflict")
 
 
+@pytest.mark.requirement("003-2.3-task-cancel")
 async def test_a_cancelled_task_skips_its_dependents_and_fails_the_process(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -210,6 +214,7 @@ async def test_a_cancelled_parked_call_does_not_come_back_with_the_client(
 # ------------------------------------------------------------------------------ move
 
 
+@pytest.mark.requirement("003-2.3-task-move")
 async def test_a_moved_task_stands_before_the_other_and_runs_before_it(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -265,6 +270,7 @@ async def test_moving_again_and_again_never_runs_out_of_room(
 # ----------------------------------------------------------------------------- rerun
 
 
+@pytest.mark.requirement("003-2.3-task-rerun")
 async def test_a_rerun_runs_the_task_and_everything_after_it_again(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:

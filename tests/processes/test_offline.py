@@ -20,7 +20,9 @@ SERVER = "id: s, tool: now, args: {zone: UTC}"
 AFTER = "id: b, result: after, depends_on: [a]"
 
 
-@pytest.mark.requirement("000-4-client-absent-blocked", "000-4-strategy-block")
+@pytest.mark.requirement(
+    "000-4-client-absent-blocked", "000-4-strategy-block", "000-4-others-go-on"
+)
 async def test_a_client_tool_without_a_client_blocks_and_the_rest_goes_on(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -40,7 +42,12 @@ async def test_a_client_tool_without_a_client_blocks_and_the_rest_goes_on(
         assert states == {"a": "parked", "s": "succeeded"}
 
 
-@pytest.mark.requirement("000-4-requeued-on-connect", "000-5-client-tools-are-merged")
+@pytest.mark.requirement(
+    "000-4-requeued-on-connect",
+    "000-5-client-tools-are-merged",
+    "000-4-client-executes",
+    "003-2.2-offered-tools",
+)
 async def test_the_client_that_brings_the_tool_wakes_the_task(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -64,7 +71,7 @@ async def test_the_client_that_brings_the_tool_wakes_the_task(
         assert len(brain.calls(process)) == 1
 
 
-@pytest.mark.requirement("000-4-strategy-queue")
+@pytest.mark.requirement("000-4-strategy-queue", "000-7-night-client-tasks-wait")
 async def test_an_autonomous_run_queues_and_waits_with_a_partial_result(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:

@@ -58,9 +58,9 @@ REQUIREMENTS: list[Requirement] = [
         deferred="stored credentials",
     ),
     Requirement(
-        "000-2-calls-over-the-websocket",
+        "000-2-client-runtime",
         "2",
-        "A client's tools are called, and answer, over its WebSocket",
+        "The client runs beside the Brain; its tools are called over its WebSocket",
     ),
     Requirement(
         "000-2-client-native-tools",
@@ -211,6 +211,11 @@ REQUIREMENTS: list[Requirement] = [
         ),
     ),
     Requirement(
+        "000-5-client-connected-replaces",
+        "5",
+        "PROTOCOL 2: a later `client_connected` replaces what the client offered",
+    ),
+    Requirement(
         "000-5-client-connected-fields",
         "5",
         "`client_connected` has the seed's fields, for native and MCP tools",
@@ -219,7 +224,15 @@ REQUIREMENTS: list[Requirement] = [
         "000-5-client-tools-are-merged",
         "5",
         "A client's tools join the server's in the active registry",
-        divergence="A client cannot take a name that the registry gives to the server",
+    ),
+    Requirement(
+        "000-5-server-names-are-the-servers",
+        "5",
+        "Whatever a client reports becomes a tool of the session",
+        divergence=(
+            "A name that the registry gives to the server is refused with a warning:"
+            " a client must not stand in for it unnoticed"
+        ),
     ),
     Requirement(
         "000-5-server-tools-always-present",

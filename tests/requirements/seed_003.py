@@ -65,6 +65,11 @@ REQUIREMENTS: list[Requirement] = [
         "2",
         "PROTOCOL 2: fields nobody knows are ignored",
     ),
+    Requirement(
+        "003-2-seed-only-client",
+        "2",
+        "PROTOCOL: who knows only the seed's messages gets no others",
+    ),
     # --------------------------------------------- 2.1 Connection Establishment
     Requirement(
         "003-2.1-websocket-url",
@@ -93,7 +98,7 @@ REQUIREMENTS: list[Requirement] = [
         "The first message is the handshake; anything else is refused",
     ),
     Requirement(
-        "003-2.1-session-answer",
+        "003-2.1-connection-establishment",
         "2.1",
         "The Brain answers `session_created` or `session_resumed`",
     ),
@@ -192,7 +197,7 @@ REQUIREMENTS: list[Requirement] = [
         "A process keeps the profile in `connectionProfile`",
     ),
     Requirement(
-        "003-2.1a-profile-mismatch-409",
+        "003-2.1a-profile-mismatch",
         "2.1a",
         "Resuming with another profile is refused with 409 Profile Mismatch",
     ),
@@ -202,7 +207,7 @@ REQUIREMENTS: list[Requirement] = [
         "`session-list` tells each session's profile",
     ),
     Requirement(
-        "003-2.1a-bootstrap-own-profile-only",
+        "003-2.1a-auto-resume-by-profile",
         "2.1a",
         "A bootstrap without a session id resumes sessions of its own profile only",
     ),
@@ -241,6 +246,11 @@ REQUIREMENTS: list[Requirement] = [
         "003-2.2-resume",
         "2.2",
         "`session.resume` goes on with that session",
+    ),
+    Requirement(
+        "003-2.2-resume-replays",
+        "2.2",
+        "PROTOCOL 2: a resume with `last_seq` brings what was missed, in order",
     ),
     Requirement(
         "003-2.2-session-project",
@@ -594,7 +604,7 @@ REQUIREMENTS: list[Requirement] = [
     ),
     # ----------------------------------- 5. Authentication for External Clients
     Requirement(
-        "003-5-human-jwt",
+        "003-5-jwt-for-humans",
         "5",
         "Human clients authenticate with a JWT",
     ),

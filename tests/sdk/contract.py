@@ -9,9 +9,7 @@ class BrainUnderTest(Protocol):
     Attributes:
         url: Any URL of it.
         token: A credential of its owner.
-        echo_workflow: Ends at once; its result is its input.
-        tool_workflow: Calls the client tool ``input.tool`` with ``input.args``; its
-            result is what the tool returned.
+        echo_workflow: Has the input ``n`` and ends at once with ``{"n": n}``.
     """
 
     @property
@@ -20,8 +18,13 @@ class BrainUnderTest(Protocol):
     def token(self) -> str: ...
     @property
     def echo_workflow(self) -> str: ...
-    @property
-    def tool_workflow(self) -> str: ...
+
+    def calls(self, tool: str) -> str:
+        """Return the workflow that calls a client tool; its result is the tool's.
+
+        The tools are ``greet`` with ``name`` from the workflow's own input, and
+        ``fail``, ``late`` and ``slow`` without arguments. ``slow`` is idempotent.
+        """
 
     async def drop(self) -> None:
         """Cut every connection without a goodbye."""

@@ -5,9 +5,10 @@ It speaks the real codec, over a ``Pipe``: a WebSocket on the loopback interface
 
 Workflows: ``wf_echo`` ends at once with its input as result; ``wf_tool`` calls the
 tool ``input.tool`` with ``input.args`` on the client that started it and ends with
-what that answers; without one, a process runs until ``finish``.
+what that answers; ``wf_call_NAME`` calls the tool NAME with the input; without one, a process runs until ``finish``.
 """
 
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -64,6 +65,7 @@ from vance_sdk.wire.messages import (
 )
 
 TOKEN = "vance_sk_fake"
+CALL = "wf_call_"
 BOUND_S = 10
 
 
@@ -102,7 +104,6 @@ class FakeBrain:
     url: str = "ws://brain.test/api/ws"
     token: str = TOKEN
     echo_workflow: str = "wf_echo"
-    tool_workflow: str = "wf_tool"
     refusal: tuple[Error, int] | None = None
     answers_handshake: bool = True
     ignored: set[str] = attrs.field(factory=set)
@@ -124,6 +125,9 @@ class FakeBrain:
     _numbers: int = 0
 
     # ------------------------------------------------------------- for tests
+
+    def calls(self, tool: str) -> str:
+        return f"{CALL}{tool}"
 
     @property
     def current(self) -> Session:
@@ -338,8 +342,10 @@ class FakeBrain:
                 return None
 
     def _start(self, frame: ProcessStart) -> Outbound:
-        if frame.workflow_id not in {None, "wf_echo", "wf_tool"}:
-            return Error(code="not_found", message=f"no workflow {frame.workflow_id}")
+        workflow = frame.workflow_id
+        known = workflow in {None, "wf_echo", "wf_tool"}
+        if not known and not str(workflow).startswith(CALL):
+            return Error(code="not_found", message=f"no workflow {workflow}")
         key = frame.idempotency_key or self._number("key_")
         if key not in self.keys:
             process = Process(id=self._number("tp_"), goal=frame.goal)
@@ -351,10 +357,13 @@ class FakeBrain:
         given = frame.input or {}
         if frame.workflow_id == "wf_echo":
             await self.finish(process_id, given)
-        if frame.workflow_id == "wf_tool":
+        workflow = frame.workflow_id or ""
+        if workflow == "wf_tool" or workflow.startswith(CALL):
+            name, args = given.get("tool"), given.get("args") or {}
+            if workflow.startswith(CALL):
+                name, args = workflow.removeprefix(CALL), given
             request_id = self._number("call_")
             self.processes[process_id].request_id = request_id
-            name, args = given["tool"], given.get("args") or {}
             assert isinstance(name, str)
             assert isinstance(args, dict)
             await self.request(name, args, request_id=request_id)
@@ -417,7 +426,9 @@ class SocketPipe:
 
 
 @asynccontextmanager
-async def serve_on_loopback(brain: FakeBrain) -> AsyncIterator[FakeBrain]:
+async def serve_on_loopback(
+    brain: FakeBrain, *, ssl_context: ssl.SSLContext | None = None
+) -> AsyncIterator[FakeBrain]:
     """Serve ``brain`` on a free port of 127.0.0.1; sets its ``url``."""
 
     async def handle(request: WebSocketRequest) -> None:
@@ -430,15 +441,26 @@ async def serve_on_loopback(brain: FakeBrain) -> AsyncIterator[FakeBrain]:
     async with trio.open_nursery() as nursery:
         server = await nursery.start(
             lambda task_status: serve_websocket(
-                handle, "127.0.0.1", 0, None, task_status=task_status
+                handle, "127.0.0.1", 0, ssl_context, task_status=task_status
             )
         )
-        brain.url = f"http://127.0.0.1:{server.port}"
+        scheme = "http" if ssl_context is None else "https"
+        brain.url = f"{scheme}://127.0.0.1:{server.port}"
         yield brain
         nursery.cancel_scope.cancel()
 
 
 # --------------------------------------------------------------------- memory
+
+
+def lowest(low: float, _: float) -> float:
+    """Stand in for the randomness of reconnecting: as soon as allowed."""
+    return low
+
+
+def highest(_: float, high: float) -> float:
+    """Stand in for the randomness of reconnecting: as late as allowed."""
+    return high
 
 
 @attrs.define(eq=False)
@@ -528,19 +550,21 @@ class MemoryNet:
 
     Attributes:
         reachable: Whether connecting works at all.
+        connect_s: How long connecting takes.
         attempts: When somebody tried to connect, in Trio's time.
     """
 
     brain: FakeBrain
     nursery: trio.Nursery
     reachable: bool = True
+    connect_s: float = 0
     answers_pings: bool = True
     attempts: list[float] = attrs.field(factory=list)
     pipes: list[MemoryPipe] = attrs.field(factory=list)
 
     @asynccontextmanager
     async def connect(self, address: Address) -> AsyncIterator[Transport]:
-        await trio.lowlevel.checkpoint()
+        await trio.sleep(self.connect_s)
         self.attempts.append(trio.current_time())
         if not self.reachable:
             raise ConnectionLost(1006, "nobody listens")

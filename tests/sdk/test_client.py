@@ -1,9 +1,13 @@
 """The client that stays connected: requests, sessions, news."""
 
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+
+import attrs
 import pytest
 import trio
 
-from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet
+from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet, lowest
 from vance_sdk.client import Client, open_client
 from vance_sdk.errors import (
     BadAddress,
@@ -18,32 +22,51 @@ from vance_sdk.errors import (
 from vance_sdk.local_tool import LocalTool
 from vance_sdk.wire.limits import CloseCode
 from vance_sdk.wire.messages import (
+    Ack,
+    Chat,
+    ChatReply,
     ClientConnected,
     Error,
+    InboxList,
+    InboxListQuery,
     MemoryAdd,
+    MemoryLink,
     Notification,
-    Outbound,
+    ProcessContinue,
     ProcessGetQuery,
     ProcessStart,
+    ProcessStatus,
     ProcessSteer,
     SequenceAck,
     SessionCreated,
+    SessionList,
+    SessionListQuery,
     SessionOpened,
     SessionResumed,
+    TaskApprove,
+    TaskCancel,
+    TaskMove,
+    TaskRerun,
+    TaskUpdate,
 )
 
 Clock = trio.testing.MockClock
 
 
-async def seen_by(client: Client, count: int) -> list[Outbound]:
-    """Collect news; for the body of a nursery."""
-    frames: list[Outbound] = []
-    async with client.events() as stream:
-        async for frame in stream:
-            frames.append(frame)
-            if len(frames) == count:
-                break
-    return frames
+def client_of(
+    net: MemoryNet,
+    *,
+    tools: Iterable[LocalTool] = (),
+    project_id: str | None = None,
+) -> AbstractAsyncContextManager[Client]:
+    return open_client(
+        net.brain.url,
+        token=TOKEN,
+        connect=net.connect,
+        uniform=lowest,
+        tools=tools,
+        project_id=project_id,
+    )
 
 
 @pytest.mark.requirement("003-2.2-resume", "003-2.1-reconnect")
@@ -77,7 +100,7 @@ async def test_missed_news_comes_after_a_resume_and_is_acknowledged(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
     brain = net.brain
-    async with open_client(brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         await client.wait_connected()
         async with client.events() as stream:
             await brain.push(Notification(level="info", message="1"))
@@ -109,9 +132,7 @@ async def test_a_session_that_is_gone_is_followed_by_a_new_one(
     net: MemoryNet, autojump_clock: Clock, how: str
 ) -> None:
     brain = net.brain
-    async with open_client(
-        brain.url, token=TOKEN, connect=net.connect, project_id="proj_5"
-    ) as client:
+    async with client_of(net, project_id="proj_5") as client:
         await client.wait_connected()
         del brain.sessions["sess_1"]
         if how == "closed":
@@ -132,9 +153,7 @@ async def test_a_project_that_is_unknown_stops_the_client(
     error = Error(code="not_found", message="no such project")
     net.brain.refusal = (error, CloseCode.FORBIDDEN)
 
-    async with open_client(
-        net.brain.url, token=TOKEN, connect=net.connect, project_id="proj_9"
-    ) as client:
+    async with client_of(net, project_id="proj_9") as client:
         with pytest.raises(Exception, match="no such project"):
             await client.wait_stopped()
 
@@ -158,7 +177,7 @@ async def test_a_process_start_cut_off_is_made_again_and_starts_one_process(
     # The Brain commits it, then the connection drops before the answer.
     net.brain.drops_on.add("process-start")
 
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("once only", recipe="quick", autonomous=True)
 
     first, second = net.brain.received(ProcessStart)
@@ -169,12 +188,23 @@ async def test_a_process_start_cut_off_is_made_again_and_starts_one_process(
     assert list(net.brain.processes) == [process_id]
 
 
+async def test_a_process_start_of_ones_own_making_gets_a_key_too(
+    net: MemoryNet, autojump_clock: Clock
+) -> None:
+    net.brain.drops_on.add("process-start")
+
+    async with client_of(net) as client:
+        await client.request(ProcessStart(goal="once only"))
+
+    assert len(net.brain.processes) == 1
+
+
 async def test_what_is_not_safe_to_repeat_is_not_repeated(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
     net.brain.drops_on.add("process-steer")
 
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         with pytest.raises(ConnectionLost) as lost:
             await client.steer(process_id, "news")
@@ -189,7 +219,7 @@ async def test_a_request_waits_for_a_connection_no_longer_than_its_timeout(
 ) -> None:
     net.reachable = False
 
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         began = trio.current_time()
         with pytest.raises(Timeout, match="nobody listens"):
             await client.processes()
@@ -207,7 +237,7 @@ async def test_requests_during_the_end_of_a_connection_do_not_spin(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
     # Fails by hanging if a lost connection is asked again without waiting.
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         await client.wait_connected()
         await net.brain.drop()
         for _ in range(5):
@@ -219,7 +249,7 @@ async def test_errors_and_wrong_answers_are_told_apart(
 ) -> None:
     net.brain.errors["why"] = Notification(level="x", message="y")  # type: ignore[assignment]
 
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         with pytest.raises(BrainRefused, match="no workflow wf_9"):
             await client.start("goal", "wf_9")
         with pytest.raises(UnexpectedAnswer, match="answered with notification"):
@@ -227,7 +257,7 @@ async def test_errors_and_wrong_answers_are_told_apart(
 
 
 async def test_after_the_end_everything_says_so(net: MemoryNet) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         await client.wait_connected()
 
     with pytest.raises(NotConnected):
@@ -238,7 +268,7 @@ async def test_after_the_end_everything_says_so(net: MemoryNet) -> None:
 
 
 async def test_disconnect_stays_away(net: MemoryNet, autojump_clock: Clock) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         await client.wait_connected()
         await client.disconnect()
         await trio.sleep(100)
@@ -246,11 +276,24 @@ async def test_disconnect_stays_away(net: MemoryNet, autojump_clock: Clock) -> N
     assert len(net.attempts) == 1
 
 
+async def test_disconnect_stops_a_connection_on_its_way(
+    net: MemoryNet, autojump_clock: Clock
+) -> None:
+    net.connect_s = 5
+
+    async with client_of(net) as client:
+        await trio.sleep(1)
+        await client.disconnect()
+        await trio.sleep(100)
+
+    assert net.attempts == []
+
+
 async def test_an_exception_in_the_block_ends_the_client_without_a_group(
     net: MemoryNet,
 ) -> None:
     with pytest.raises(KeyError, match="mine"):
-        async with open_client(net.brain.url, token=TOKEN, connect=net.connect):
+        async with client_of(net):
             raise KeyError("mine")
 
 
@@ -258,7 +301,7 @@ async def test_an_exception_in_the_block_ends_the_client_without_a_group(
 async def test_a_brain_without_memory_says_so(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         entity = MemoryAdd(entity_type="document", title="A paper", content="text")
         with pytest.raises(BrainRefused) as refused:
             await client.memory_add(entity)
@@ -276,7 +319,7 @@ async def test_a_brain_without_memory_says_so(
 async def test_wait_returns_the_result_that_is_pushed(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         with pytest.raises(NotEnded, match="running"):
             await client.result(process_id)
@@ -298,7 +341,7 @@ async def test_wait_returns_the_result_that_is_pushed(
 async def test_a_process_without_success_raises_with_its_partial_result(
     net: MemoryNet, autojump_clock: Clock, status: str
 ) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         await net.brain.finish(process_id, ["half"], status=status)
         with pytest.raises(ProcessFailed) as failed:
@@ -309,10 +352,11 @@ async def test_a_process_without_success_raises_with_its_partial_result(
     assert failed.value.result == ["half"]
 
 
+@pytest.mark.parametrize("away_s", [2, 120])
 async def test_an_end_that_came_while_away_is_found_after_the_reconnect(
-    net: MemoryNet, autojump_clock: Clock
+    net: MemoryNet, autojump_clock: Clock, away_s: int
 ) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         async with trio.open_nursery() as nursery:
 
@@ -322,18 +366,18 @@ async def test_an_end_that_came_while_away_is_found_after_the_reconnect(
                 net.reachable = False
                 await net.brain.drop()
                 net.brain.processes[process_id].status = "done"
-                await trio.sleep(120)
+                await trio.sleep(away_s)
                 net.reachable = True
 
             began = trio.current_time()
             assert await client.wait(process_id) is None
-            assert 120 <= trio.current_time() - began < 155
+            assert away_s <= trio.current_time() - began < away_s + 1
 
 
 async def test_an_end_that_is_never_pushed_is_found_by_asking(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         async with trio.open_nursery() as nursery:
 
@@ -347,7 +391,7 @@ async def test_an_end_that_is_never_pushed_is_found_by_asking(
 
 
 async def test_wait_is_bounded(net: MemoryNet, autojump_clock: Clock) -> None:
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         began = trio.current_time()
         with pytest.raises(Timeout, match="goes on after 50 s"):
@@ -361,7 +405,7 @@ async def test_wait_works_with_a_brain_that_knows_the_seed_only(
 ) -> None:
     net.brain.errors["process-get"] = Error(code="unknown_type", message="process-get")
 
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         async with trio.open_nursery() as nursery:
 
@@ -377,7 +421,7 @@ async def test_wait_ends_when_the_client_does(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
     # Fails by hanging if the end of the stream is taken for news.
-    async with open_client(net.brain.url, token=TOKEN, connect=net.connect) as client:
+    async with client_of(net) as client:
         process_id = await client.start("goal")
         async with trio.open_nursery() as nursery:
 
@@ -402,9 +446,7 @@ async def test_tools_may_come_and_go_and_are_offered_with_each_connection(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
     brain = net.brain
-    async with open_client(
-        brain.url, token=TOKEN, connect=net.connect, tools=[tool("a")]
-    ) as client:
+    async with client_of(net, tools=[tool("a")]) as client:
         await client.wait_connected()
         await client.offer(tool("b"), tool("c"))
         assert [offered.name for offered in brain.tools] == ["a", "b", "c"]
@@ -424,3 +466,45 @@ async def test_tools_may_come_and_go_and_are_offered_with_each_connection(
         "d",
     ]
     assert all(offered.digest for offered in brain.handshakes[1].client.tools)
+
+
+# ---------------------------------------------------------- the other commands
+
+
+async def test_commands_about_tasks_and_people_are_sent_as_the_protocol_says(
+    net: MemoryNet, autojump_clock: Clock
+) -> None:
+    update = TaskUpdate(task_id="task_1", status="pending")
+    for kind in (TaskCancel, TaskRerun, TaskMove, TaskApprove):
+        net.brain.errors[kind.TYPE] = update  # type: ignore[assignment]
+    net.brain.errors["process-continue"] = ProcessStatus(  # type: ignore[assignment]
+        think_process_id="tp_1", status="running"
+    )
+    net.brain.errors["chat"] = ChatReply(message="Hello")  # type: ignore[assignment]
+    net.brain.errors["memory-link"] = Ack(entity_id="rel_1")  # type: ignore[assignment]
+    net.brain.errors["inbox-list"] = InboxList(items=())  # type: ignore[assignment]
+    net.brain.errors["session-list"] = SessionList(sessions=())  # type: ignore[assignment]
+
+    async with client_of(net) as client:
+        assert await client.cancel_task("task_1") == attrs.evolve(update, reply_to="c0")
+        await client.rerun_task("task_1")
+        await client.move_task("task_1", "task_2")
+        await client.approve("task_1", approved=False, decision="reject", note="no")
+        assert await client.resume("tp_1") == "running"
+        assert await client.chat("Hi") == "Hello"
+        assert await client.memory_link("a", "b", "cites") == "rel_1"
+        assert await client.inbox("proj_5") == []
+        assert await client.sessions() == []
+
+    sent = [attrs.evolve(frame, id=None) for frame in net.brain.frames[:-1]]
+    assert sent == [
+        TaskCancel(task_id="task_1"),
+        TaskRerun(task_id="task_1"),
+        TaskMove(task_id="task_1", before_task_id="task_2"),
+        TaskApprove(task_id="task_1", approved=False, decision="reject", note="no"),
+        ProcessContinue(think_process_id="tp_1"),
+        Chat(message="Hi"),
+        MemoryLink(source_id="a", target_id="b", relation_type="cites"),
+        InboxListQuery(project_id="proj_5"),
+        SessionListQuery(),
+    ]

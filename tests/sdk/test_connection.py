@@ -179,6 +179,89 @@ async def test_tools_too_big_for_the_first_frame_follow_after_it(
     assert connected.available_tools == (tool,)
 
 
+async def test_a_handshake_waits_past_what_it_does_not_know(net: MemoryNet) -> None:
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def greet() -> None:
+                while not net.pipes:
+                    await trio.lowlevel.checkpoint()
+                await net.pipes[0].send('{"type": "from-the-future"}')
+
+            async with open_connection(
+                net.brain.url, token=TOKEN, client=ROBOT, connect=net.connect
+            ) as connection:
+                assert connection.session_id == "sess_1"
+
+
+async def test_a_server_that_is_no_brain_is_told_apart(net: MemoryNet) -> None:
+    net.brain.answers_handshake = False
+
+    with (
+        trio.fail_after(5),
+        pytest.RaisesGroup(pytest.RaisesExc(HandshakeRefused, match="not a Brain")),
+    ):
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def greet() -> None:
+                while not net.pipes:
+                    await trio.lowlevel.checkpoint()
+                await net.pipes[0].send("220 smtp.example.com ESMTP")
+
+            async with open_connection(
+                net.brain.url, token=TOKEN, client=ROBOT, connect=net.connect
+            ):
+                raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Error(code="forbidden", message="not these tools"), HandshakeRefused),
+        (note("what?"), None),
+    ],
+)
+async def test_an_offer_that_follows_may_be_refused(
+    brain: FakeBrain, answer: Error, kind: type[Exception] | None
+) -> None:
+    brain.errors["client_connected"] = answer
+    tool = ClientTool(name="big", description="x" * FIRST_FRAME_BYTES)
+
+    connecting = open_connection(brain.url, token=TOKEN, client=ROBOT, tools=[tool])
+    if kind is None:
+        async with connecting:
+            return
+    with pytest.raises(kind, match="not these tools"):
+        async with connecting:
+            raise NotImplementedError
+
+
+async def test_a_token_too_long_for_the_first_frame_is_refused_here(
+    brain: FakeBrain,
+) -> None:
+    with pytest.raises(HandshakeRefused, match="over the limit"):
+        async with open_connection(
+            brain.url, token="x" * FIRST_FRAME_BYTES, client=ROBOT
+        ):
+            raise NotImplementedError
+
+    assert brain.handshakes == []
+
+
+async def test_a_binary_frame_closes_1003(brain: FakeBrain) -> None:
+    async with open_connection(brain.url, token=TOKEN, client=ROBOT) as connection:
+        pipe = brain.current.pipe
+        assert isinstance(pipe, SocketPipe)
+        await pipe.socket.send_message(b"binary")
+        with trio.fail_after(5):
+            await connection.closed.wait()
+
+    assert connection.lost is not None
+    assert connection.lost.code == 1003
+
+
 # ------------------------------------------------------------------- requests
 
 

@@ -62,6 +62,19 @@ async def test_without_an_older_one_chunks_go_first() -> None:
     assert await drain(stream) == [note(1), TaskUpdate(task_id="t", status="done")]
 
 
+async def test_a_status_stays_while_there_is_anything_else_to_drop() -> None:
+    stream = EventStream(2)
+    stream.put(status("a", "done"))
+    stream.put(note(1))
+
+    stream.put(note(2))
+    stream.put(status("b", "done"))
+    stream.put(status("c", "done"))
+
+    assert stream.missed == 3
+    assert await drain(stream) == [status("b", "done"), status("c", "done")]
+
+
 async def test_a_closed_fan_ends_the_streams_opened_later() -> None:
     fan = EventFan()
     fan.close()

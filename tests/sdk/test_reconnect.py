@@ -8,7 +8,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sdk.fake_brain import TOKEN, MemoryNet
+from tests.sdk.fake_brain import TOKEN, MemoryNet, highest, lowest
 from vance_sdk.client import open_client
 from vance_sdk.errors import ConnectionLost, HandshakeRefused
 from vance_sdk.reconnect import Backoff, Uniform, is_final
@@ -17,14 +17,6 @@ from vance_sdk.wire.limits import CloseCode
 from vance_sdk.wire.messages import Error, GoAway
 
 LOST = ConnectionLost(1006)
-
-
-def lowest(low: float, _: float) -> float:
-    return low
-
-
-def highest(_: float, high: float) -> float:
-    return high
 
 
 async def attempts_after_loss(

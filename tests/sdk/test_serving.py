@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet
+from tests.sdk.fake_brain import TOKEN, FakeBrain, MemoryNet, lowest
 from vance_sdk.calls import current_call
 from vance_sdk.client import Client, open_client
 from vance_sdk.errors import ToolFailed
@@ -52,6 +52,7 @@ async def serving(
         net.brain.url,
         token=TOKEN,
         connect=net.connect,
+        uniform=lowest,
         tools=tools,
         **kw,  # type: ignore[arg-type]
     ) as client:

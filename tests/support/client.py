@@ -121,6 +121,11 @@ class FakeClient:
         assert answer["type"] == "process-status", answer
         return str(answer["thinkProcessId"])
 
+    async def start_and_request(self, workflow: str, **given: Any) -> Frame:
+        """Start a workflow and wait for its first `tool-request`."""
+        await self.start(workflow, **given)
+        return await self.request()
+
     # ----------------------------------------------------------------- receiving
 
     async def expect(

@@ -17,6 +17,7 @@ from vance_sdk.wire.messages import (
 
 ENDED: Final = ("done", "failed", "stopped")
 HELD: Final = ("blocked", "queued")
+TASK_ENDED: Final = ("done", "failed", "skipped", "cancelled")
 #: The order in which counts are shown.
 ORDER: Final = (
     "done",

@@ -168,6 +168,5 @@ async def _serve(local: "LocalClient") -> None:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(stop_on_signal, stop)
-        nursery.start_soon(local.run)
-        await stop.wait()
+        await local.run(stop)
         nursery.cancel_scope.cancel()

@@ -102,11 +102,12 @@ class Demonstration:
 
     async def _watch(self, link: Link, board: Board, show: Show) -> None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._connect_later)
+            over = trio.Event()
+            nursery.start_soon(self._connect_later, over)
             await Follower(link=link, board=board).follow(show, lambda _: False)
-            nursery.cancel_scope.cancel()
+            over.set()
 
-    async def _connect_later(self) -> None:
+    async def _connect_later(self, over: trio.Event) -> None:
         """The local client: the same one as `vancetope client`."""
         reports = self.report.parent
         try:
@@ -124,8 +125,9 @@ class Demonstration:
             on_connected=lambda _: self._client_turns("connected"),
             on_trouble=self._client_turns,
         )
-        await trio.sleep(CLIENT_AFTER_S)
-        await client.run()
+        with trio.move_on_after(CLIENT_AFTER_S):
+            await over.wait()
+        await client.run(over)
 
     def _url(self) -> str | None:
         found = running_brain(self.home)

@@ -11,6 +11,15 @@ USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 
+_HANDSHAKE_FIXES: Final = {
+    "unauthorized": (
+        "Make a token where the Brain runs (`vancetope token create`), and give it"
+        " with --token."
+    ),
+    "409": "Name the session's own profile with --profile.",
+}
+
+
 class Failure(click.ClickException):
     """One line on stderr and exit code 1."""
 
@@ -45,7 +54,8 @@ def line_of(error: BaseException) -> str:
             fix = error.context.get("fix")
             return f"{error.message}. {fix}" if fix else error.message
         case HandshakeRefused():
-            return f"the Brain refused the connection: {error.message}"
+            text = f"the Brain refused the connection: {error.message}"
+            return f"{text}. {_HANDSHAKE_FIXES.get(error.code, '')}".rstrip()
         case UserError() | VanceError():
             return str(error)
         case ProtocolError():

@@ -49,10 +49,9 @@ def running_brain(home: Home) -> Running | None:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+    except (ProcessLookupError, PermissionError, OverflowError):
+        # Another user's process is not the Brain of a home whose key we can read.
         return False
-    except PermissionError:
-        return True
     return pid > 0
 
 

@@ -37,8 +37,8 @@ START_S: Final = 30.0
 LOOK_S: Final = 0.02
 #: The longest pause after a connection that failed; the first one is LOOK_S.
 PAUSE_S: Final = 0.5
-#: A token of the command line outlives no command.
-TOKEN_MS: Final = 24 * 3600 * 1000
+#: A token is made anew for each connection.
+TOKEN_MS: Final = 600_000
 
 R = TypeVar("R", bound=Outbound)
 
@@ -175,15 +175,11 @@ async def _connect(
         )
         try:
             return await stack.enter_async_context(opening)
-        except ConnectionLost:
-            # It has just stopped, or left its file behind and its number to another
-            # process.
-            launcher.start()
-            await trio.sleep(pause)
-            pause = min(PAUSE_S, 2 * pause)
-        except HandshakeRefused as refused:
-            if refused.close_code is None and refused.code.startswith("http_"):
-                message = f"what answers at {found.url} is no Brain"
-                fix = f"Remove {launcher.home.runtime}, and try again."
-                raise HomeError(message, fix=fix) from refused
-            raise
+        except (ConnectionLost, HandshakeRefused) as error:
+            # It has just stopped, or left its file behind, its number to another
+            # process and its port to another program.
+            if isinstance(error, HandshakeRefused) and error.close_code is not None:
+                raise
+        launcher.start()
+        await trio.sleep(pause)
+        pause = min(PAUSE_S, 2 * pause)

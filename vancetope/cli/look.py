@@ -1,8 +1,13 @@
 """`vancetope ps`, `tasks`, `why` and `result`: look at processes."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from vancetope.cli.options import as_json, common, example
+
+if TYPE_CHECKING:
+    from vance_sdk.wire.messages import Cause
 
 
 @click.command(epilog=example("vancetope ps", "vancetope ps --all --json"))
@@ -28,7 +33,7 @@ def ps(everything: bool, project: str | None, as_json: bool) -> None:  # noqa: F
         print_json([to_json(row) for row in rows])
         return
     print_table(
-        ("ID", "STATUS", "PROJECT", "WORKFLOW", "OPEN", "TITLE", "WAITS FOR"),
+        ("ID", "STATUS", "PROJECT", "WORKFLOW", "OPEN", "TITLE OR WAIT"),
         (
             (
                 row.id,
@@ -36,8 +41,7 @@ def ps(everything: bool, project: str | None, as_json: bool) -> None:  # noqa: F
                 row.project_id,
                 row.workflow_id or "",
                 str(row.pending_tasks),
-                row.title,
-                row.blocked_reason or "",
+                row.blocked_reason or row.title,
             )
             for row in rows
         ),
@@ -64,20 +68,23 @@ def tasks(process: str, as_json: bool) -> None:  # noqa: FBT001
         print_json([to_json(row) for row in rows])
         return
     print_table(
-        ("ID", "KEY", "STATUS", "WHERE", "TOOL", "GOAL", "WAITS FOR"),
+        ("ID", "TASK", "STATUS", "WHERE", "GOAL OR WAIT"),
         (
             (
                 row.task_id,
                 f"  {row.key}" if row.parent else row.key,
                 status_text(row.status),
                 row.where or "",
-                row.tool or "",
-                row.goal,
-                row.blocked_reason or (row.cause.what if row.cause else ""),
+                _wait(row.cause) or row.goal + (f" ({row.tool})" if row.tool else ""),
             )
             for row in rows
         ),
     )
+
+
+def _wait(cause: "Cause | None") -> str:
+    """What is waited for; being ready is no wait."""
+    return "" if cause is None or cause.kind == "ready" else cause.what
 
 
 @click.command(epilog=example("vancetope why task_01hzx5...", "vancetope tasks tp_..."))

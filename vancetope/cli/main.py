@@ -39,11 +39,11 @@ class Boundary(LazyGroup):
             return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
-        except BaseException as exc:
+        except (Exception, KeyboardInterrupt, BaseExceptionGroup) as exc:
             error = leaf_of(exc)
             if isinstance(error, KeyboardInterrupt):
                 raise click.exceptions.Exit(INTERRUPTED) from None
-            if isinstance(error, SystemExit | GeneratorExit | BrokenPipeError):
+            if isinstance(error, BrokenPipeError):
                 raise error from None
             if isinstance(error, click.ClickException | click.exceptions.Exit):
                 raise error from None

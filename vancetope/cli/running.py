@@ -10,8 +10,13 @@ import attrs
 import click
 import trio
 
-from vance_sdk.errors import BrainRefused, ConnectionLost, HandshakeRefused
-from vance_sdk.wire.errors import BAD_MESSAGE, NOT_FOUND
+from vance_sdk.errors import (
+    BrainRefused,
+    ConnectionLost,
+    HandshakeRefused,
+    MessageTooBig,
+)
+from vance_sdk.wire.errors import BAD_MESSAGE, NOT_FOUND, ProtocolError
 from vance_sdk.wire.messages import Json, ProcessStart, ProcessStatus
 from vancetope.cli.board import HELD, Board
 from vancetope.cli.failure import Failure, WrongUse, line_of
@@ -166,6 +171,8 @@ async def _start(link: Link, order: Order) -> Board:
         if refused.code in {NOT_FOUND, BAD_MESSAGE}:
             raise WrongUse(line_of(refused)) from None
         raise NotStarted(line_of(refused)) from None
+    except (MessageTooBig, ProtocolError) as error:
+        raise WrongUse(line_of(error)) from None
     click.echo(started.think_process_id)
     sys.stdout.flush()
     return Board(started.think_process_id, started.status, started.result)

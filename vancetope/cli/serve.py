@@ -1,6 +1,7 @@
 """`vancetope serve`: run the Brain until a signal."""
 
 import logging
+import os
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -60,8 +61,12 @@ def serve(host: str | None, port: int | None, log_level: str, for_a_run: bool) -
     from vancetope.cli.launch import TAKEN
     from vancetope.errors import HomeError
 
+    home = chosen_home()
+    if for_a_run and home.path.is_dir():
+        # It outlives the command that started it, and shall not hold its folder.
+        os.chdir(home.path)
     try:
-        trio.run(_serve, chosen_home(), host, port, for_a_run)
+        trio.run(_serve, home, host, port, for_a_run)
     except* HomeError as group:
         # Its cause is the kernel's word that the lock is held (store.home_lock).
         error = leaf_of(group)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: Where nobody's window is too narrow.
 PIPE_COLUMNS: Final = 10_000
+#: Between two columns, and what is left of the last one on any terminal.
+GAP: Final = 2
+LEAST: Final = 20
 
 STYLES: Final = {
     "done": "green",
@@ -58,26 +61,28 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence["str | Text"]]) -> None:
-    """A compact table; the last column takes the room there is."""
-    from rich.table import Table
+    """A table of one line a row; only a terminal cuts it, in the last column."""
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for number, head in enumerate(heads):
-        last = number == len(heads) - 1
-        table.add_column(head, no_wrap=number == 0, overflow="fold", ratio=last or None)
-    for row in rows:
-        table.add_row(
-            *(Text(plain(cell)) if isinstance(cell, str) else cell for cell in row)
-        )
+    lines = [[Text(head, style="bold") for head in heads]]
+    lines += [
+        [Text(plain(c)) if isinstance(c, str) else c for c in row] for row in rows
+    ]
+    widths = [
+        max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)
+    ]
     out = console()
-    if out.is_terminal:
-        out.print(table)
-        return
-    with out.capture() as captured:
-        out.print(table)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())
+    room = out.width - sum(width + GAP for width in widths[:-1])
+    for *cells, last in lines:
+        line = Text()
+        for cell, width in zip(cells, widths, strict=False):
+            line.append_text(cell)
+            line.append(" " * (width + GAP - cell.cell_len))
+        if out.is_terminal:
+            last.truncate(max(room, LEAST), overflow="ellipsis")
+        line.append_text(last)
+        line.rstrip()
+        out.print(line, soft_wrap=True)
 
 
 def print_result(status: str, result: object) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, TextIO
 import attrs
 import click
 
-from vancetope.cli.board import HELD, Board, Change, Line, counts
+from vancetope.cli.board import HELD, TASK_ENDED, Board, Change, Line, counts
 from vancetope.cli.show import console, plain, status_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: A tree that does not fit the window shows its open tasks first.
+#: Rows of the window that are not the tree's.
 SPARE_ROWS: Final = 4
 
 
@@ -27,7 +27,7 @@ def task_table(board: Board, rows: int | None = None) -> "Table":
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="ellipsis", no_wrap=True, ratio=1)
-    for line in list(board.lines())[:rows]:
+    for line in _fitting(list(board.lines()), rows):
         telling = (*HELD, "running")
         held = next((status for status in telling if status in line.items), line.status)
         shown = counts(line.items) if line.items else line.status
@@ -40,6 +40,13 @@ def task_table(board: Board, rows: int | None = None) -> "Table":
             ),
         )
     return table
+
+
+def _fitting(lines: list[Line], rows: int | None) -> list[Line]:
+    """As many as there is room for; what has ended goes first."""
+    if rows is None or len(lines) <= rows:
+        return lines
+    return [line for line in lines if line.status not in TASK_ENDED][:rows]
 
 
 @contextmanager

@@ -5,8 +5,9 @@ back under another one, so the address is looked up again while there is no conn
 """
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 import attrs
 import trio
@@ -69,59 +70,78 @@ class LocalClient:
     on_connected: Callable[[SessionOpened], None]
     on_trouble: Callable[[str], None]
 
-    async def run(self) -> NoReturn:
-        """Serve until cancelled.
+    async def run(self, stop: trio.Event) -> None:
+        """Serve until `stop` is set; then say goodbye.
 
         Raises:
             HandshakeRefused, ConnectionLost: the Brain does not want this client.
             BadAddress: the URL, the name or the profile has the wrong shape.
         """
         session_id: str | None = None
-        while True:
-            url = await self._located()
+        while (url := await self._located(stop)) is not None:
             connections: list[str] = []
-
-            def connected(opened: SessionOpened, seen: list[str] = connections) -> None:
-                seen.append(opened.session_id)
-                self.on_connected(opened)
-
             try:
-                async with open_client(
-                    url,
-                    token=self.token(),
-                    client=ClientInfo(
-                        type="foot",
-                        name=self.name,
-                        version=vancetope.__version__,
-                        is_human=True,
-                    ),
-                    tools=offered_tools(self.roots),
-                    session_id=session_id,
-                    profile=self.profile,
-                    name=self.name,
-                    on_connected=connected,
-                ) as client:
-                    await self._stay(client, url)
+                async with self._client(url, session_id, connections) as client:
+                    await self._stay(client, url, stop)
             except HandshakeRefused as refused:
                 # A token that was good once has run out.
                 if refused.code != UNAUTHORIZED or not connections:
                     raise
             session_id = connections[-1] if connections else session_id
 
-    async def _located(self) -> str:
-        url = self.locate()
-        if url is None:
-            self.on_trouble("there is no Brain yet; waiting for it")
-        while url is None:
-            await trio.sleep(LOOK_S)
-            url = self.locate()
-        return url
+    def _client(
+        self, url: str, session_id: str | None, connections: list[str]
+    ) -> AbstractAsyncContextManager[Client]:
+        """The SDK's client; notes the session of each connection in `connections`."""
 
-    async def _stay(self, client: Client, url: str) -> None:
-        """Serve until the Brain is somewhere else, or does not want this client."""
+        def connected(opened: SessionOpened) -> None:
+            connections.append(opened.session_id)
+            self.on_connected(opened)
+
+        return open_client(
+            url,
+            token=self.token(),
+            client=ClientInfo(
+                type="cli", name=self.name, version=vancetope.__version__, is_human=True
+            ),
+            tools=offered_tools(self.roots),
+            session_id=session_id,
+            profile=self.profile,
+            name=self.name,
+            on_connected=connected,
+        )
+
+    async def _located(self, stop: trio.Event) -> str | None:
+        """Where the Brain is, as soon as there is one; None at `stop`."""
+        told = False
+        while not stop.is_set():
+            url = self.locate()
+            if url is not None:
+                return url
+            if not told:
+                told = True
+                self.on_trouble("there is no Brain yet; waiting for it")
+            with trio.move_on_after(LOOK_S):
+                await stop.wait()
+        return None
+
+    async def _stay(self, client: Client, url: str, stop: trio.Event) -> None:
+        """Serve until `stop`, or the Brain is elsewhere or does not want this client.
+
+        Raises:
+            HandshakeRefused, ConnectionLost: it does not.
+        """
+        refused: VanceError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._until_moved, client, url, nursery.cancel_scope)
-            await client.wait_stopped()
+            nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
+            try:
+                await client.wait_stopped()
+            except VanceError as error:
+                refused = error
+                nursery.cancel_scope.cancel()
+        if refused is not None:
+            raise refused
 
     async def _until_moved(
         self, client: Client, url: str, scope: trio.CancelScope
@@ -139,6 +159,11 @@ class LocalClient:
             if told != _shape(problem):
                 told = _shape(problem)
                 self.on_trouble(f"{problem}; trying again")
+
+
+async def _cancel_at(stop: trio.Event, scope: trio.CancelScope) -> None:
+    await stop.wait()
+    scope.cancel()
 
 
 def _shape(problem: VanceError) -> str:

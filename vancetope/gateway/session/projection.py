@@ -7,6 +7,7 @@ within a page are one frame.
 from typing import Final
 
 import attrs
+import trio
 
 from vance_sdk.wire.messages.sessions import Notification
 from vance_sdk.wire.messages.tables import Outbound
@@ -21,6 +22,8 @@ from vancetope.store.queries import processes, sessions, tasks
 
 #: Events looked at in one go; the loop breathes between two pages.
 PAGE: Final = 50
+#: Between two looks; what happens to a task meanwhile is one frame.
+COALESCE_S: Final = 0.02
 NOTIFIED: Final = "notification"
 
 
@@ -108,4 +111,6 @@ async def follow(session: Session) -> None:
     with session.hub.bus.subscribe(*kinds) as news:
         while True:
             await pump(session)
+            breath = trio.current_time() + COALESCE_S
             await news.wait()
+            await trio.sleep_until(breath)

@@ -59,7 +59,6 @@ class Scheduler:
     own_only: bool = False
     own: set[str] = attrs.field(factory=set, init=False)
     _lanes: Lanes = attrs.field(factory=Lanes, init=False)
-    _wake: trio.Event = attrs.field(factory=trio.Event, init=False)
     _at_once: int = attrs.field(default=0, init=False)
 
     async def run(
@@ -76,9 +75,9 @@ class Scheduler:
         with self.bus.subscribe(*kinds) as news:
             async with trio.open_nursery() as nursery:
                 self._look_at_everything(nursery)
-                nursery.start_soon(self._listen, news, nursery)
+                self._begin_ready(nursery)
                 task_status.started()
-                await self._begin_steps(nursery)
+                await self._listen(news, nursery)
 
     def serves(self, process_id: str) -> bool:
         """Whether this Brain runs this process."""
@@ -114,7 +113,7 @@ class Scheduler:
                     )
             for event in events:
                 self._hear(event, nursery)
-            self._wake.set()
+            self._begin_ready(nursery)
 
     def _hear(self, event: Event, nursery: trio.Nursery) -> None:
         body = event.body
@@ -142,13 +141,10 @@ class Scheduler:
         if self.serves(lane[0]):
             self._lanes.add(lane)
 
-    async def _begin_steps(self, nursery: trio.Nursery) -> None:
-        while True:
-            self._wake = trio.Event()
-            while self._at_once < STEPS_AT_ONCE and (lane := self._lanes.next()):
-                self._begin_lane(lane, nursery)
-                await trio.lowlevel.checkpoint()
-            await self._wake.wait()
+    def _begin_ready(self, nursery: trio.Nursery) -> None:
+        """Begin as many steps as may be under way, one lane after the other."""
+        while self._at_once < STEPS_AT_ONCE and (lane := self._lanes.next()):
+            self._begin_lane(lane, nursery)
 
     def _begin_lane(self, lane: Lane, nursery: trio.Nursery) -> None:
         in_hand = self._lanes.in_hand(lane)
@@ -166,7 +162,7 @@ class Scheduler:
         for task in fresh:
             self._lanes.take(lane, task.id)
             self._at_once += 1
-            nursery.start_soon(self._step, lane, task)
+            nursery.start_soon(self._step, lane, task, nursery)
 
     def _appetite(self, lane: Lane, in_hand: int) -> int:
         """How many steps to begin: no more than the lane's last place has room for."""
@@ -179,7 +175,7 @@ class Scheduler:
         self._lanes.hold(lane, place)
         return 0
 
-    async def _step(self, lane: Lane, task: TaskRecord) -> None:
+    async def _step(self, lane: Lane, task: TaskRecord, nursery: trio.Nursery) -> None:
         sent: Sent | None = None
         again = False
         try:
@@ -197,7 +193,6 @@ class Scheduler:
         finally:
             self._lanes.put_back(lane, task.id)
             self._at_once -= 1
-            self._wake.set()
         if sent is not None and sent.full:
             self._lanes.hold(lane, sent.place)
             if self.steps.room(sent.place) != 0:  # freed, or gone, in the meantime
@@ -206,6 +201,7 @@ class Scheduler:
             self._lanes.went_to(lane, sent.place)
         elif again:
             self._lanes.add(lane)
+        self._begin_ready(nursery)
 
     async def _conclude(self, process_id: str) -> None:
         if self.serves(process_id):
