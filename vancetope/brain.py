@@ -20,7 +20,7 @@ import attrs
 import trio
 
 from vance_sdk.wire.errors import ProtocolError
-from vance_sdk.wire.params import parse_params
+from vance_sdk.wire.params import ConnectionParams, parse_params
 from vancetope.clock import Clock
 from vancetope.config.brain import BrainConfig, load_brain_config
 from vancetope.config.home import Home, bundled_dir
@@ -223,7 +223,7 @@ async def run_brain(
                 own_only=for_a_run,
                 run_cpu=seams.run_cpu,
             )
-            listener = _listener(brain, host, port)
+            listener = listener_for(brain, host, port)
             async with trio.open_nursery() as nursery:
                 await nursery.start(brain.work)
                 async with trio.open_nursery() as edge:
@@ -239,7 +239,10 @@ async def run_brain(
                 nursery.cancel_scope.cancel()
 
 
-def _listener(brain: Brain, host: str | None, port: int | None) -> Listener[object]:
+def listener_for(
+    brain: Brain, host: str | None, port: int | None
+) -> Listener[ConnectionParams]:
+    """The edge of a Brain, to be served; host and port override its configuration."""
     gateway = brain.config.gateway
     edge = EdgeConfig(
         host=host or gateway.host,

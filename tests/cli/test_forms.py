@@ -68,6 +68,7 @@ def test_a_run_that_failed_exits_5_and_tells_why(command: Command) -> None:
     assert "odd: failed" in result.stderr
 
 
+@pytest.mark.requirement("000-4-strategy-queue")
 def test_a_run_that_only_a_client_can_finish_exits_3_when_autonomous(
     command: Command,
 ) -> None:
@@ -118,7 +119,7 @@ def test_a_word_that_names_no_workflow_exits_2_with_the_nearest(
         (["asks"], "needs the input who"),
         (["clock", "--input", "zone=UTC"], "has no input 'zone'"),
         (["clock", "--project", "not/one"], "a project's id is"),
-        (["asks", "--input", f"who={10**30}"], "64 bit"),
+        (["asks", "--input", f"who={10**30}"], "64-bit"),
     ],
     ids=["missing", "unknown", "project", "number"],
 )

@@ -152,6 +152,7 @@ def test_migrate_makes_the_database_and_then_has_nothing_to_do(
     assert len(first["applied"]) == first["to"]
 
 
+@pytest.mark.requirement("000-4-client-absent-blocked", "000-4-requeued-on-connect")
 def test_the_demo_shows_what_waits_and_writes_a_report(
     home: Path, tmp_path: Path, start: Start
 ) -> None:

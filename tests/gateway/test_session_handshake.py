@@ -245,7 +245,9 @@ async def test_a_handshake_that_comes_again_is_an_error_and_nothing_else(
 ) -> None:
     async with running_brain(tmp_path) as brain:
         client = await brain.connect()
-        answer = await client.ask("handshake", **{k: HELLO[k] for k in ("client", "auth")})
+        answer = await client.ask(
+            "handshake", **{k: HELLO[k] for k in ("client", "auth")}
+        )
         assert answer["code"] == "bad_message"
         assert (await client.ask("process-list"))["type"] == "process-list"
 

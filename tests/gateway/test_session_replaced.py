@@ -40,9 +40,7 @@ async def test_a_client_id_has_one_connection_4409(
     async with running_brain(tmp_path, workflows=FLOWS) as brain:
         old = await brain.connect("laptop", client_id="c1", tools=["read"])
         other = await brain.connect("other", client_id="c2")
-        robot = await brain.connect(
-            token="robot:ci", client_id="c1", project="default"
-        )
+        robot = await brain.connect(token="robot:ci", client_id="c1", project="default")
         assert old.closed is None
         new = await brain.connect("laptop", client_id="c1", tools=["read"])
         assert await old.close_code() == 4409
@@ -157,8 +155,9 @@ async def test_connects_and_drops_in_a_row_never_lose_the_task(
             laptop.end.vanish()
         await settled()
         assert brain.status(process) == "blocked"
-        laptop = await brain.connect("laptop", profile="foot", resume=session,
-                                     serve={"read": "text"})
+        laptop = await brain.connect(
+            "laptop", profile="foot", resume=session, serve={"read": "text"}
+        )
         assert await brain.until_status(process, "done") == "done"
         calls = brain.calls(process)
         assert [call["state"] for call in calls] == ["succeeded", "succeeded"]

@@ -79,7 +79,9 @@ class RealEnd:
 
     def _closed(self, closed: ConnectionClosed) -> Closed:
         reason = closed.reason
-        return Closed(1006) if reason is None else Closed(reason.code, reason.reason)
+        if reason is None:
+            return Closed(1006)
+        return Closed(reason.code, reason.reason or "")
 
 
 @asynccontextmanager
@@ -92,7 +94,10 @@ async def over_tcp(serve: Serve) -> AsyncIterator[ClientEnd]:
             await trio.open_tcp_stream(edge.address.host, edge.address.port)
         )
         websocket = await wrap_client_stream(
-            nursery, stream, f"localhost:{edge.address.port}", "/api/ws"
+            nursery,
+            cast("trio.SocketStream", stream),
+            f"localhost:{edge.address.port}",
+            "/api/ws",
         )
         try:
             yield RealEnd(websocket, stream)

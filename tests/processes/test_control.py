@@ -336,7 +336,9 @@ async def test_what_waits_for_another_waits_for_the_rerun_as_well(
     async with running_brain(tmp_path, workflows=FLOWS) as brain:
         client = await brain.connect("laptop", tools=["read"])
         process = await client.start("diamond")
-        requests = {r["args"]["path"]: r for r in [await client.request() for _ in "ab"]}
+        requests = {
+            r["args"]["path"]: r for r in [await client.request() for _ in "ab"]
+        }
         await client.answer(requests["a"], "old")
         await brain.until_task(process, "a", "done")
         await client.ask("task-rerun", task_id=await task_id(brain, process, "a"))

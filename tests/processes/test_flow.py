@@ -50,7 +50,7 @@ def test_what_a_process_does_follows_from_its_tasks() -> None:
         (False, True, False): ProcessStatus.BLOCKED,
         (False, True, True): ProcessStatus.BLOCKED,
     }
-    for facts in itertools.product([False, True], repeat=3):
-        active, blocked, queued = facts
+    for active, blocked, queued in itertools.product([False, True], repeat=3):
         status = settled_status(active=active, blocked=blocked, queued=queued)
+        facts = (active, blocked, queued)
         assert status is expected.get(facts, ProcessStatus.RUNNING)

@@ -106,8 +106,10 @@ async def test_a_result_that_cannot_be_written_is_not_acknowledged(
 async def test_a_process_is_concluded_once_the_disk_has_room(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    flow = {"big": "inputs: {t: {}}\ntasks:\n  - {id: a, tool: read, args: {path: x}}\n"
-            "result: '{{ inputs.t }}'\n"}
+    flow = {
+        "big": "inputs: {t: {}}\ntasks:\n  - {id: a, tool: read, args: {path: x}}\n"
+        "result: '{{ inputs.t }}'\n"
+    }
     async with running_brain(tmp_path, workflows=flow) as brain:
         client = await brain.connect("laptop", tools=["read"])
         process = await client.start("big", t="x" * 100_000)

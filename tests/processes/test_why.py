@@ -80,7 +80,9 @@ async def test_what_runs_names_the_side_and_what_ended_the_reason(
         assert text.endswith("a is running on laptop")
         await laptop.answer(request, ValueError("no such file"))
         await laptop.finished(process)
-        assert (await why(brain, laptop, process, "a"))[1] == "a is failed: no such file"
+        assert (await why(brain, laptop, process, "a"))[
+            1
+        ] == "a is failed: no such file"
         _, text, answer = await why(brain, laptop, process, "c")
         assert text == "c is skipped: Task b skipped"
         assert answer["status"] == "skipped"

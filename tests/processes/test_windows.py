@@ -11,7 +11,7 @@ from vancetope.config.brain import BrainConfig, LimitsConfig
 from vancetope.processes.scheduler.lanes import Lanes
 
 EACH = """\
-inputs: {{n: {{}}}}
+inputs: {{n: {{default: 100}}}}
 tasks:
   - id: e
     foreach: "{{{{ range(inputs.n) | list }}}}"
@@ -36,8 +36,7 @@ async def test_a_client_has_at_most_16_calls_in_flight(
 ) -> None:
     async with running_brain(tmp_path, workflows=FLOWS) as brain:
         client = await brain.connect("laptop", tools=["read"])
-        given = {} if flow == "many" else {"n": 100}
-        process = await client.start(flow, **given)
+        process = await client.start(flow)
         await settled()
         assert len(client.requests) == 16
         for done in range(100):
@@ -57,8 +56,8 @@ async def test_a_full_client_holds_up_neither_the_server_nor_another_client(
         reads = await full.start("reads", n=40)
         await settled()
         assert len(full.requests) == 16
-        for flow, given in (("server", {}), ("writes", {"n": 40})):
-            process = await other.start(flow, **given)
+        for flow in ("server", "writes"):
+            process = await other.start(flow)
             assert (await other.finished(process, within=5))["status"] == "done"
         assert brain.status(reads) == "running"
         assert len(full.requests) == 16
@@ -153,7 +152,9 @@ async def test_a_thousand_waiting_tasks_wake_with_one_connect(
 async def test_too_many_items_fail_the_task_with_the_limit(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    flow = {"big": EACH.format(tool="now").replace("range(inputs.n) | list", "inputs.n")}
+    flow = {
+        "big": EACH.format(tool="now").replace("range(inputs.n) | list", "inputs.n")
+    }
     async with running_brain(tmp_path, workflows=flow) as brain:
         client = await brain.connect()
         process = await client.start("big", n=[0] * 10_001)

@@ -80,6 +80,7 @@ COMING: Final = (
 )
 
 _ID: Final = re.compile(r"(\d{3})-([a-z0-9.]+)-[a-z0-9]+(?:-[a-z0-9]+)*")
+_TICKET: Final = re.compile(r"#\d|\bissue \d", re.IGNORECASE)
 
 
 @attrs.frozen
@@ -129,6 +130,8 @@ def _faults(seed: str, entry: Requirement) -> Iterator[str]:
             yield f"{name} is not one line of text"
     if entry.deferred is not None and not entry.deferred.startswith(COMING):
         yield f"no coming work is called {entry.deferred!r}"
+    if _TICKET.search(f"{entry.deferred} {entry.divergence}"):
+        yield "a number of an issue says nothing to a reader"
 
 
 def complaints_about_proof(

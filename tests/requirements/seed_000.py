@@ -245,7 +245,7 @@ REQUIREMENTS: list[Requirement] = [
         "When a client disconnects, its tools leave the active registry",
     ),
     Requirement(
-        "000-5-disconnect-blocks-running-tasks",
+        "000-5-running-tasks-become-blocked",
         "5",
         "When a client disconnects, running tasks that need it become `blocked`",
     ),
@@ -308,6 +308,11 @@ REQUIREMENTS: list[Requirement] = [
         "000-7-pdf-extraction",
         "7",
         "The client extracts the text of PDF files",
+    ),
+    Requirement(
+        "000-7-autonomous-night",
+        "7",
+        "Without a client the Brain works through the night with its own tools",
     ),
     Requirement(
         "000-7-night-client-tasks-wait",

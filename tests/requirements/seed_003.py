@@ -82,10 +82,15 @@ REQUIREMENTS: list[Requirement] = [
         "Whichever of the Brain's URLs a client is given leads it there",
     ),
     Requirement(
+        "003-2.1-wss",
+        "2.1",
+        "A client speaks `wss://` to a Brain whose certificate it trusts",
+    ),
+    Requirement(
         "003-2.1-tls",
         "2.1",
-        "The URL may be `wss://`",
-        deferred="TLS on the Brain's own port; until then a proxy in front ends it",
+        "The Brain's own port speaks TLS",
+        deferred="TLS; until then a proxy in front of the Brain does it",
     ),
     Requirement(
         "003-2.1-connect",
@@ -419,6 +424,11 @@ REQUIREMENTS: list[Requirement] = [
         divergence="The seed has no way to say that a tool failed",
     ),
     Requirement(
+        "003-2.3-once-is-unknown",
+        "2.3",
+        "PROTOCOL 3: a call that may have acted is `unknown`, never run a second time",
+    ),
+    Requirement(
         "003-2.3-chat",
         "2.3",
         "`chat` reaches the Brain and is answered by `chat`",
@@ -491,7 +501,7 @@ REQUIREMENTS: list[Requirement] = [
         deferred="service accounts",
     ),
     Requirement(
-        "003-3.2-robot-project",
+        "003-3.2-robot-handshake",
         "3.2",
         "A robot's session is in the project its handshake names",
     ),
@@ -527,7 +537,7 @@ REQUIREMENTS: list[Requirement] = [
         deferred="models",
     ),
     Requirement(
-        "003-3.3-robot-session-closes",
+        "003-3.3-robot-disconnect-closes-session",
         "3.3",
         "When a robot disconnects, its session closes",
         divergence=(
@@ -536,13 +546,13 @@ REQUIREMENTS: list[Requirement] = [
         ),
     ),
     Requirement(
-        "003-3.3-brain-goes-on-alone",
+        "003-3.3-brain-continues-autonomously",
         "3.3",
         "A process the robot started goes on when the robot has left",
     ),
     # --------------------------------------- 3.4 Robot Client that brings Tools
     Requirement(
-        "003-3.4-brings-tools",
+        "003-3.4-robot-brings-tools",
         "3.4",
         "A robot registers tools of its own, and its tasks can use them",
     ),
@@ -551,6 +561,15 @@ REQUIREMENTS: list[Requirement] = [
         "3.4",
         "A request to a robot names its tool in `tool`",
         divergence="In `tool_name`, as the table of 2.3 has it; `tool` is a slip",
+    ),
+    Requirement(
+        "003-3.4-robot-tools-stay-its-own",
+        "3.4",
+        "The Brain can use a robot's tools in its tasks",
+        divergence=(
+            "In those the robot's own session started: neither the owner's work nor"
+            " another robot's is handed to it"
+        ),
     ),
     Requirement(
         "003-3.4-only-while-connected",

@@ -123,6 +123,10 @@ def entry(name: str = "000-4-a-slug", section: str = "4") -> Requirement:
             [Requirement("000-4-a-slug", "4", "One", deferred="some day")],
             "000-4-a-slug: no coming work is called 'some day'",
         ),
+        (
+            [Requirement("000-4-a-slug", "4", "One", deferred="memory, issue 7")],
+            "000-4-a-slug: a number of an issue says nothing to a reader",
+        ),
     ],
 )
 def test_a_malformed_entry_is_noticed(

@@ -19,7 +19,9 @@ FLOWS = {
 QUARTER_HOUR = 15 * 60.0
 
 
-@pytest.mark.requirement("000-5-running-tasks-become-blocked")
+@pytest.mark.requirement(
+    "000-5-running-tasks-become-blocked", "003-2.1-connection-breaks"
+)
 async def test_a_read_is_blocked_at_once_and_the_same_request_comes_again(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -58,7 +60,9 @@ async def test_a_result_that_the_laptop_kept_counts_without_a_second_run(
         laptop = await brain.connect("laptop", tools=["send"], journal_id="j")
         process = await laptop.start("send")
         request = await laptop.request("send")
-        await laptop.send("tool-accepted", request_id=request["request_id"], boot_id="b")
+        await laptop.send(
+            "tool-accepted", request_id=request["request_id"], boot_id="b"
+        )
         await settled()
         await laptop.drop()
         back = await brain.connect(
@@ -68,7 +72,7 @@ async def test_a_result_that_the_laptop_kept_counts_without_a_second_run(
         assert (await back.finished(process))["result"] == {"after": "sent"}
 
 
-@pytest.mark.requirement("003-P3-once-is-unknown")
+@pytest.mark.requirement("003-2.3-once-is-unknown")
 async def test_a_once_call_without_a_journal_is_unknown_and_why_says_so(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:

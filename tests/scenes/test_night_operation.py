@@ -31,6 +31,8 @@ result: {date: "{{ tasks.date.result.date }}", said: "{{ tasks.report.result }}"
     "000-4-strategy-queue",
     "000-4-requeued-on-connect",
     "003-3.3-brain-continues-autonomously",
+    "000-1-autonomous-work-on-the-server",
+    "000-7-night-client-tasks-wait",
 )
 async def test_the_brain_works_alone_and_the_morning_finishes_it(
     tmp_path: Path, autojump_clock: MockClock

@@ -65,12 +65,15 @@ async def test_whenever_it_stops_the_next_one_finishes_and_nothing_counts_twice(
 async def test_a_running_process_goes_on_without_anybody_connected(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    flow = {"slow": "tasks:\n" + "".join(
-        f"  - {{id: t{n}, tool: now, args: {{zone: UTC}}"
-        + (f", depends_on: [t{n - 1}]" if n else "")
-        + "}\n"
-        for n in range(10)
-    )}
+    flow = {
+        "slow": "tasks:\n"
+        + "".join(
+            f"  - {{id: t{n}, tool: now, args: {{zone: UTC}}"
+            + (f", depends_on: [t{n - 1}]" if n else "")
+            + "}\n"
+            for n in range(10)
+        )
+    }
     async with running_brain(tmp_path, workflows=flow) as brain:
         page = await brain.connect("page")
         process = await page.start("slow")

@@ -36,7 +36,15 @@ async def owner(brain: TestBrain) -> FakeClient:
     return await brain.connect("desk", project="dev", serve={"docker_inspect": "mine"})
 
 
-@pytest.mark.requirement("003-3.4-robot-brings-tools", "003-3.3-robot-flow")
+@pytest.mark.requirement(
+    "003-3.4-robot-brings-tools",
+    "003-1-one-protocol",
+    "003-3.1-robot-uses-the-brain",
+    "003-3.3-robot-starts-workflow",
+    "003-3.3-tool-request-to-robot",
+    "003-3.3-robot-reads-result",
+    "003-3.4-tool-field",
+)
 async def test_a_robot_s_tools_serve_the_process_it_started(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -48,6 +56,8 @@ async def test_a_robot_s_tools_serve_the_process_it_started(
         end = await bot.finished(process)
         assert end["status"] == "done"
         assert end["result"]["later"] == "other is healthy"
+        assert bot.came("task-update", status="done")
+        assert {request["tool_name"] for request in bot.requests} == {"docker_inspect"}
         assert page.requests == []
 
 
@@ -68,7 +78,11 @@ async def test_a_robot_s_tools_serve_nobody_else(
         assert brain.statuses(process)["look"] == "blocked"
 
 
-@pytest.mark.requirement("003-3.3-robot-disconnect-closes-session")
+@pytest.mark.requirement(
+    "003-3.3-robot-disconnect-closes-session",
+    "003-3.3-brain-continues-autonomously",
+    "003-3.4-only-while-connected",
+)
 async def test_when_the_robot_says_goodbye_the_brain_goes_on_alone(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -76,7 +90,9 @@ async def test_when_the_robot_says_goodbye_the_brain_goes_on_alone(
         page = await owner(brain)
         bot = await robot(brain)
         process = await bot.start("review", container="x")
-        await bot.answer(await bot.request("docker_inspect"), "text about the container")
+        await bot.answer(
+            await bot.request("docker_inspect"), "text about the container"
+        )
         await bot.disconnect()
 
         assert await brain.until_status(process, "failed") == "failed"
@@ -85,7 +101,9 @@ async def test_when_the_robot_says_goodbye_the_brain_goes_on_alone(
         # Nobody else will ever bring it, so it does not wait for ever.
         assert statuses["later"] == "failed"
         assert "client_gone" in brain.task(process, "later")["error"]
-        end = await page.expect("process-status", thinkProcessId=process, status="failed")
+        end = await page.expect(
+            "process-status", thinkProcessId=process, status="failed"
+        )
         assert end["result"]["date"]["zone"] == "UTC"
         refused = await brain.dial()
         await refused.send(

@@ -105,6 +105,7 @@ class FakeBrain:
     token: str = TOKEN
     echo_workflow: str = "wf_echo"
     refusal: tuple[Error, int] | None = None
+    greeting: str | None = None
     answers_handshake: bool = True
     ignored: set[str] = attrs.field(factory=set)
     errors: dict[str, Error] = attrs.field(factory=dict)
@@ -235,6 +236,8 @@ class FakeBrain:
         handshake = decode_inbound(text)
         assert isinstance(handshake, Handshake)
         self.handshakes.append(handshake)
+        if self.greeting is not None:
+            await pipe.send(self.greeting)
         if not self.answers_handshake:
             await trio.sleep_forever()
         refusal = self.refusal

@@ -297,7 +297,7 @@ async def test_an_exception_in_the_block_ends_the_client_without_a_group(
             raise KeyError("mine")
 
 
-@pytest.mark.requirement("003-2.3-memory")
+@pytest.mark.requirement("003-2.3-not-built-yet")
 async def test_a_brain_without_memory_says_so(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:
@@ -441,7 +441,7 @@ def tool(name: str) -> LocalTool:
     return LocalTool(name=name, run=lambda args: None)
 
 
-@pytest.mark.requirement("003-3.4-brings-tools")
+@pytest.mark.requirement("003-3.4-robot-brings-tools")
 async def test_tools_may_come_and_go_and_are_offered_with_each_connection(
     net: MemoryNet, autojump_clock: Clock
 ) -> None:

@@ -49,6 +49,7 @@ async def secure(certificate: Path) -> AsyncIterator[FakeBrain]:
         yield brain
 
 
+@pytest.mark.requirement("003-2.1-wss")
 async def test_a_trusted_brain_is_spoken_to_over_tls(
     secure: FakeBrain, certificate: Path
 ) -> None:

@@ -133,8 +133,8 @@ class TestBrain:
         A crash leaves exactly what is committed now: nobody departs, nothing that
         was under way gets any further.
         """
+        saved = self.path / "at-the-crash.db"
         if crash:
-            saved = self.path / "at-the-crash.db"
             self._save(saved)
             self._doomed = True  # what it still commits has never happened
         for socket in self._sockets:
@@ -230,7 +230,7 @@ class TestBrain:
             )
         except* ConnectionLost:
             pass
-        except* Exception as group:
+        except* Exception as group:  # noqa: BLE001 - raised at the end of the test
             self.broken.append(group)
             await ws.close(INTERNAL_ERROR, "our fault")
         else:
@@ -314,7 +314,7 @@ class TestBrain:
 
 async def settled() -> None:
     """Let everything happen that can happen without time passing by."""
-    await trio.sleep(0.01)
+    await trio.sleep(0.1)
 
 
 @asynccontextmanager

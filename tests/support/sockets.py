@@ -5,7 +5,6 @@ end is a `ClientEnd`.  tests/gateway/test_session_socket.py runs one contract ov
 pair and over a real loopback listener.
 """
 
-import math
 from collections import deque
 from typing import Protocol
 
@@ -171,7 +170,7 @@ class FakeClientEnd:
     async def receive(self) -> str:
         await trio.lowlevel.checkpoint()
         if self.frozen:
-            await trio.sleep(math.inf)
+            await trio.sleep_forever()
         while not self.inbound:
             if self.server.ended is not None:
                 raise self._closed()

@@ -268,6 +268,7 @@ def test_the_owners_clients_serve_cron_and_webhooks() -> None:
     assert may_serve(connected(), process(session_id=None, autonomous=True))
 
 
+@pytest.mark.requirement("003-3.4-robot-tools-stay-its-own")
 def test_a_robots_tools_serve_its_own_session_only() -> None:
     robot = connected("sess_robot", **ROBOT)
     assert may_serve(robot, process(session_id="sess_robot", **ROBOT))

@@ -178,8 +178,13 @@ async def _connect(
         except (ConnectionLost, HandshakeRefused) as error:
             # It has just stopped, or left its file behind, its number to another
             # process and its port to another program.
-            if isinstance(error, HandshakeRefused) and error.close_code is not None:
+            if isinstance(error, HandshakeRefused) and not _is_no_brain(error):
                 raise
         launcher.start()
         await trio.sleep(pause)
         pause = min(PAUSE_S, 2 * pause)
+
+
+def _is_no_brain(refused: HandshakeRefused) -> bool:
+    """Whether what answered does not even speak WebSocket."""
+    return refused.code.startswith("http_")
