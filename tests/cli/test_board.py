@@ -204,6 +204,24 @@ def test_markup_in_a_goal_is_text(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statuses", "shown"),
+    [
+        (["done", "done", "failed", "pending"], ["failed", "pending"]),
+        (["done", "done", "done", "skipped"], ["done", "skipped"]),
+        (["running", "blocked", "pending", "done"], ["running", "blocked"]),
+    ],
+)
+def test_a_low_window_shows_what_is_not_over_or_went_wrong(
+    board: Board, statuses: list[str], shown: list[str]
+) -> None:
+    board.hear(listed(*(row(f"t{n}", status) for n, status in enumerate(statuses))))
+
+    cells = task_table(board, rows=2).columns[1]._cells
+
+    assert [str(cell) for cell in cells] == shown
+
+
+@pytest.mark.parametrize(
     ("status", "code"),
     [
         ("done", 0),

@@ -60,3 +60,10 @@ def test_a_home_that_cannot_be_made_is_said_with_its_fix(tmp_path: Path) -> None
 
     with pytest.raises(HomeError, match="--home DIR"):
         Launcher(Home(tmp_path / "file" / "home")).look()
+
+
+def test_a_brain_that_starts_or_stops_just_now_is_waited_for(at: Home) -> None:
+    at.lock.write_text(f"{os.getpid()}\n")
+
+    assert Launcher(at).look() is None
+    assert [path.name for path in at.path.iterdir()] == ["brain.lock"]

@@ -92,6 +92,7 @@ async def test_a_first_frame_that_is_no_handshake_closes_4400(
         assert code == 4400
 
 
+@pytest.mark.requirement("003-2-frame-size")
 async def test_a_first_frame_over_64_kib_closes_1009(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -180,15 +181,24 @@ async def test_a_bootstrap_takes_the_newest_unbound_session_of_the_profile(
         assert third.opened["type"] == "session_created"
 
 
-async def test_a_human_s_session_is_not_picked_up_after_30_days(
+async def test_a_human_s_session_can_be_resumed_for_30_days(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
     async with running_brain(tmp_path) as brain:
         client = await brain.connect()
         await client.disconnect()
+        await trio.sleep(29 * 24 * 3600)
+        client = await brain.connect(resume=client.session_id)
+        await client.disconnect()
         await trio.sleep(31 * 24 * 3600)
         late = await brain.connect()
         assert late.opened["type"] == "session_created"
+        other = await brain.dial()
+        await other.send(
+            "handshake", **{**HELLO, "session": {"resume": client.session_id}}
+        )
+        error, code = await refusal(other)
+        assert (error["code"], code) == ("not_found", 4410)
 
 
 @pytest.mark.requirement("003-2.2-session-project")

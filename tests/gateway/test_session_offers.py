@@ -116,6 +116,19 @@ async def test_a_server_tool_s_name_is_refused_with_a_warning(
         assert rows["read"]["clients"] == ["laptop"]
 
 
+@pytest.mark.requirement("003-2.2-capability-notifications")
+async def test_a_client_that_shows_no_notifications_gets_none(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    # The test above is the control: the same offer, with the capability.
+    async with running_brain(tmp_path) as brain:
+        deaf = await brain.connect(
+            "laptop", tools=["now"], capabilities={"notifications": False}
+        )
+        await deaf.ask("tool-list")
+        assert [frame["type"] for frame in deaf.history].count("notification") == 0
+
+
 async def test_projects_are_listed_and_made(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:

@@ -225,6 +225,7 @@ async def test_a_client_that_vanishes_ends_the_receive_with_1006(
         assert await witness.code() == 1006
 
 
+@pytest.mark.requirement("003-2-text-frames")
 async def test_a_binary_frame_closes_1003(
     connect: Connect, autojump_clock: MockClock
 ) -> None:
@@ -237,6 +238,7 @@ async def test_a_binary_frame_closes_1003(
         assert await witness.code() == 1003
 
 
+@pytest.mark.requirement("003-2-frame-size")
 @pytest.mark.parametrize("size", [65_536, 65_537])
 async def test_the_first_frame_has_the_smaller_limit(
     connect: Connect, size: int, autojump_clock: MockClock

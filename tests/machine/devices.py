@@ -55,6 +55,7 @@ class Device:
             if how == "ok"
             else Failed(code=FailureCode(how), message=how)
         )
-        if how != "expired":  # an expired request was never begun
+        again = how == "outcome_unknown" and request.effect != "once"
+        if how != "expired" and not again:  # an expired request was never begun
             self.journal[request.request_id] = outcome
         self.outbox.append((request.request_id, outcome))

@@ -1,5 +1,6 @@
 """The queue as a state machine: whatever happens, in any order."""
 
+import atexit
 import tempfile
 from collections.abc import Callable
 from functools import cache, partial
@@ -16,73 +17,25 @@ from hypothesis.stateful import (
 )
 
 from tests.machine.devices import OWNER, ROBOT, Device
-from tests.machine.world import (
-    CLIENT_TOOLS,
-    SERVER_TOOLS,
-    World,
-    make_template,
-)
+from tests.machine.workflows import CLIENT_TOOLS, START_WITHIN_MS, workflows
+from tests.machine.world import World, make_template
 from vancetope.errors import Conflict, NotFound
-from vancetope.model.tool import Strategy, Target
 from vancetope.processes import calls as call_rows
 from vancetope.processes.commands import control
 from vancetope.processes.commands.control import Changed
-from vancetope.processes.workflows.definition import (
-    OnError,
-    Workflow,
-    WorkflowTask,
-)
+from vancetope.processes.workflows.definition import Workflow
 from vancetope.store.batch import Tx
 from vancetope.store.queries import tasks
 from vancetope.tools.outcome import Failed, FailureCode, Succeeded
 
 #: Rounds after which a drain that still finds something to do has gone wrong.
 DRAIN_ROUNDS: Final = 400
-TIMEOUT_MS: Final = 10_000
-START_WITHIN_MS: Final = 5_000
-
-_TOOLS = st.sampled_from(
-    (*SERVER_TOOLS, *CLIENT_TOOLS, "c_read@laptop", "c_once@desktop", None)
-)
-
-
-@st.composite
-def workflows(draw: st.DrawFn) -> Workflow:
-    """A small DAG of tools, values and `foreach` tasks."""
-    made: list[WorkflowTask] = []
-    for number in range(draw(st.integers(1, 5))):
-        before = [task.key for task in made]
-        needs = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
-        uses = draw(st.lists(st.sampled_from(needs), unique=True)) if needs else []
-        tool = draw(_TOOLS)
-        foreach = draw(st.sampled_from((None, None, [], [1], [1, 2, 3])))
-        made.append(
-            WorkflowTask(
-                key=f"t{number}",
-                tool=tool,
-                tools=draw(st.sampled_from(((), (), ("c_read",), ("m_idem",)))),
-                depends_on=tuple(needs),
-                uses=frozenset(uses),
-                args={} if foreach is None else {"item": "{{ item }}"},
-                foreach=foreach,
-                target=_target(draw, tool),
-                offline_strategy=draw(st.sampled_from((None, None, *Strategy))),
-                timeout_ms=TIMEOUT_MS,
-                start_within_ms=draw(st.sampled_from((None, None, START_WITHIN_MS))),
-                on_error=draw(st.sampled_from(OnError)),
-                result=1,
-            )
-        )
-    return Workflow(id="any", tasks=tuple(made))
-
-
-def _target(draw: st.DrawFn, tool: str | None) -> Target:
-    return draw(st.sampled_from(Target)) if tool == "both" else Target.AUTO
 
 
 @cache
 def _template() -> tuple[tempfile.TemporaryDirectory[str], Path]:
     folder = tempfile.TemporaryDirectory(prefix="machine")
+    atexit.register(folder.cleanup)
     path = Path(folder.name) / "template.db"
     make_template(path)
     return folder, path
@@ -278,6 +231,7 @@ class QueueMachine(RuleBasedStateMachine):
         lanes = world.scheduler._lanes
         in_hand = {one for ids in lanes._in_hand.values() for one in ids}
         problems = world.watch.problems(world.db.conn, in_hand, world.effects)
+        problems += world.concluder.broken
         assert not problems, "\n".join(problems)
         for lane in world.db.read(tasks.ready_lanes):
             known = lane in lanes._ready or lane in lanes._holder
@@ -288,8 +242,12 @@ class QueueMachine(RuleBasedStateMachine):
             try:
                 self._everything_comes_back()
             finally:
-                self.world.close()
-                self.folder.cleanup()
+                self.close()
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.world.close()
+        self.folder.cleanup()
 
     # ---------------------------------------------------------------------- help
 

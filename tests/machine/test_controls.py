@@ -9,13 +9,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.machine import test_regressions
 from tests.machine.devices import OWNER
 from tests.machine.machine import QueueMachine
 from tests.machine.world import World, make_template
 from vancetope.processes import calls as call_rows
 from vancetope.processes.calls import dispatch
+from vancetope.processes.engines import workflow
 from vancetope.processes.flow import Flow
-from vancetope.processes.scheduler import desk, steps, waits
+from vancetope.processes.scheduler import loop, waits
 from vancetope.processes.workflows.definition import Workflow, WorkflowTask
 from vancetope.store.queries import task_writes
 from vancetope.tools import clients
@@ -28,7 +30,8 @@ def _forget_to_count_dependencies(patch: Patch) -> None:
 
 
 def _serve_anybody(patch: Patch) -> None:
-    patch.setattr(clients, "may_serve", lambda client, who: True)
+    for module in (clients, loop):
+        patch.setattr(module, "may_serve", lambda client, who: True)
 
 
 def _forget_what_was_running(patch: Patch) -> None:
@@ -58,16 +61,8 @@ def _never_hear_of_children(patch: Patch) -> None:
     patch.setattr(Flow, "_finished_parent", lambda flow, child: None)
 
 
-def _begin_what_is_not_ready(patch: Patch) -> None:
-    def claim(flow: Flow, task: steps.TaskRecord, side: str | None) -> bool:
-        flow.tx.conn.execute(
-            "UPDATE task SET status = 'running', cause_kind = NULL WHERE id = ?"
-            " AND ended_at IS NULL",
-            (task.id,),
-        )
-        return True
-
-    patch.setattr(Flow, "claim", claim)
+def _break_every_value(patch: Patch) -> None:
+    patch.setattr(workflow, "Value", None)
 
 
 @pytest.mark.slow
@@ -76,12 +71,11 @@ def _begin_what_is_not_ready(patch: Patch) -> None:
     [
         (_forget_to_count_dependencies, "open_deps is not"),
         (_serve_anybody, "a client that may not have it"),
-        (_forget_what_was_running, "nobody runs it"),
-        (_move_what_must_not_move, "once call acted 2 times"),
+        (_forget_what_was_running, "left behind|nobody runs it"),
         (_hint_nothing, "nobody looks at"),
+        (_break_every_value, "a step: TypeError"),
         (_wake_the_first_page_only, "left behind"),
         (_never_hear_of_children, "as many open children|can bring on"),
-        (_begin_what_is_not_ready, "begun|does not fit"),
     ],
 )
 def test_the_machine_finds(
@@ -103,6 +97,12 @@ def test_the_machine_finds(
     assert re.search(said, str(found.value))
 
 
+def test_a_once_call_that_moves_is_seen(monkeypatch: Patch) -> None:
+    _move_what_must_not_move(monkeypatch)
+    with pytest.raises(AssertionError, match="a once call acted 2 times"):
+        test_regressions.a_client_with_a_once_call_leaves_and_another_comes()
+
+
 # Raw statements that break one rule each, on one process: `first` runs the Brain's
 # tool `s_read`, `second` waits for it, `third` waits for the tool of a client.
 _BROKEN: Final = [
@@ -115,14 +115,15 @@ _BROKEN: Final = [
     ("UPDATE task SET cause_key = 'third' WHERE key = 'second'", "names no open"),
     ("UPDATE task SET cause_kind = 'children' WHERE key = 'third'", "as many open"),
     (
-        "UPDATE task SET parent_id = (SELECT id FROM task WHERE key = 'second')"
-        " WHERE key = 'third'",
+        (
+            "UPDATE task SET parent_id = (SELECT id FROM task WHERE key = 'second')"
+            " WHERE key = 'third'"
+        ),
         "parent does not wait",
     ),
     ("UPDATE task SET cause_kind = 'ready' WHERE key = 'third'", "of another status"),
     (
-        "UPDATE task SET status = 'pending', cause_kind = 'paused'"
-        " WHERE key = 'third'",
+        "UPDATE task SET status = 'pending', cause_kind = 'paused' WHERE key = 'third'",
         "do not follow the process",
     ),
     ("UPDATE process SET status = 'done', ended_at = 1", "with an open task"),
@@ -135,8 +136,10 @@ _BROKEN: Final = [
     ("UPDATE call SET state = 'unknown' WHERE tool = 's_read'", "and not `once`"),
     ("UPDATE process SET status = 'blocked'", "does not follow its tasks"),
     (
-        "INSERT INTO task_wake SELECT 'client_tool', 'x', id FROM task"
-        " WHERE key = 'second'",
+        (
+            "INSERT INTO task_wake SELECT 'client_tool', 'x', id FROM task"
+            " WHERE key = 'second'"
+        ),
         "a note to wake",
     ),
     (
@@ -154,7 +157,7 @@ def world(tmp_path: Path) -> World:
     template = tmp_path / "template.db"
     make_template(template)
     world = World(template, tmp_path, seed=1)
-    workflow = Workflow(
+    three = Workflow(
         id="any",
         tasks=(
             WorkflowTask(key="first", tool="s_read"),
@@ -162,7 +165,7 @@ def world(tmp_path: Path) -> World:
             WorkflowTask(key="third", tool="c_once"),
         ),
     )
-    world.start(OWNER, workflow, None)
+    world.start(OWNER, three, None)
     while world.begin_steps():
         world.tasks.settle()
     return world

@@ -6,26 +6,32 @@ other tasks ran between the commit and the moment its caller hears of it.
 """
 
 import random
+import secrets
 import shutil
-import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import attrs
 import pytest
 import trio
 
 from tests.machine.checker import Watch
 from tests.machine.devices import Device
+from tests.machine.driven import (
+    Ear,
+    Flags,
+    FlakyServers,
+    Shelf,
+    StrictConcluder,
+    SyncStore,
+    Tasks,
+)
+from tests.machine.workflows import REGISTRY
 from vancetope.clock import ManualClock
-from vancetope.events import Bus, Event
-from vancetope.model import ids
 from vancetope.model.principal import Principal
-from vancetope.model.records import CallRecord, ProcessRecord, TaskRecord
+from vancetope.model.records import CallRecord, ProcessRecord
 from vancetope.model.status import CauseKind
-from vancetope.model.tool import Effect, Location, Prefer, Strategy, ToolSpec
 from vancetope.processes import calls as call_rows
 from vancetope.processes.commands.sessions import (
     Arrival,
@@ -34,184 +40,26 @@ from vancetope.processes.commands.sessions import (
     remember_offers,
 )
 from vancetope.processes.commands.start import Starter, StartRequest
-from vancetope.processes.conclude import Concluder
 from vancetope.processes.engines.workflow import WorkflowEngine
 from vancetope.processes.recovery import recover
 from vancetope.processes.scheduler import steps, waits
 from vancetope.processes.scheduler.desk import Desk
 from vancetope.processes.scheduler.loop import Scheduler
 from vancetope.processes.scheduler.steps import Steps
-from vancetope.processes.scheduler.timers import Timers
 from vancetope.processes.workflows.definition import Workflow
 from vancetope.processes.workflows.library import WorkflowLibrary
-from vancetope.store import Connection, opening
-from vancetope.store.batch import Batch, Job, Tx
+from vancetope.store import opening
 from vancetope.store.db import Store
 from vancetope.store.queries import sessions
-from vancetope.store.reading import snapshot
 from vancetope.tools.clients import Clients, ConnectedClient
 from vancetope.tools.outcome import Outcome
-from vancetope.tools.registry import Offer, Registry
+from vancetope.tools.registry import Offer
 from vancetope.tools.router import Router
-from vancetope.tools.routing import ServerState
-from vancetope.tools.servers import Servers
 
 T = TypeVar("T")
 
 SERVER_WINDOW = 2
 CLIENT_WINDOW = 2
-
-REGISTRY = Registry(
-    {
-        spec.name: spec
-        for spec in (
-            ToolSpec(name="s_read", location=Location.SERVER, effect=Effect.READ),
-            ToolSpec(name="s_once", location=Location.SERVER),
-            ToolSpec(
-                name="m_idem",
-                location=Location.SERVER,
-                effect=Effect.IDEMPOTENT,
-                mcp_server="mcp",
-            ),
-            ToolSpec(name="c_read", location=Location.CLIENT, effect=Effect.READ),
-            ToolSpec(
-                name="c_idem",
-                location=Location.CLIENT,
-                effect=Effect.IDEMPOTENT,
-                offline_strategy=Strategy.FALLBACK,
-                fallback_tool="s_once",
-            ),
-            ToolSpec(name="c_once", location=Location.CLIENT),
-            ToolSpec(name="both", location=Location.BOTH, prefer=Prefer.CLIENT),
-        )
-    }
-)
-CLIENT_TOOLS = ("c_read", "c_idem", "c_once", "both", "c_free")
-SERVER_TOOLS = ("s_read", "s_once", "m_idem")
-
-
-@types.coroutine
-def _others_run() -> Generator[None, None, None]:
-    yield
-
-
-class SyncStore:
-    """`Store` over one connection in this thread; suspended after every write."""
-
-    def __init__(self, path: Path, clock: ManualClock, bus: Bus) -> None:
-        self.clock, self.bus = clock, bus
-        self.conn = opening.connect_writer(path)
-        opening.prepare(self.conn, clock=clock)
-        self.conn.execute("PRAGMA synchronous = OFF")  # crashes here lose memory only
-
-    def now(self, fn: Callable[[Tx], T]) -> T:
-        """Write in one transaction, at once."""
-        job = Job(fn)
-        batch = Batch([job], self.clock, seconds=0)
-        batch.run(self.conn)
-        self.bus.publish(batch.events)
-        return cast("T", job.outcome())
-
-    async def write(self, fn: Callable[[Tx], T]) -> T:
-        value = self.now(fn)
-        await _others_run()
-        return value
-
-    def read(self, fn: Callable[[Connection], T]) -> T:
-        return snapshot(self.conn, fn)
-
-    async def query(self, fn: Callable[[Connection], T]) -> T:
-        value = self.read(fn)
-        await _others_run()
-        return value
-
-
-class Ear(Bus):
-    """A bus with one listener, which hears at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.hear: Callable[[Event], None] = lambda event: None
-
-    def publish(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self.hear(event)
-
-
-class Tasks:
-    """A nursery whose tasks are driven by hand."""
-
-    def __init__(self) -> None:
-        self.running: list[Coroutine[Any, Any, object]] = []
-
-    def start_soon(self, fn: Callable[..., Awaitable[object]], *args: Any) -> None:
-        self.running.append(cast("Coroutine[Any, Any, object]", fn(*args)))
-
-    def advance(self, number: int) -> None:
-        """Let one task run up to its next wait, which follows a write."""
-        task = self.running[number % len(self.running)]
-        try:
-            task.send(None)
-        except StopIteration:
-            self.running.remove(task)
-
-    def settle(self) -> None:
-        while self.running:
-            self.advance(0)
-
-    def close(self) -> None:
-        for task in self.running:
-            task.close()
-        self.running.clear()
-
-
-@attrs.define(eq=False)
-class Flags(Timers):
-    """Timers that ring when they are told to."""
-
-    def _set(self, kind: str, key: str, after_s: float) -> None:
-        self._live[f"{kind} {key}"] = 1
-
-    def waiting(self, kind: str) -> list[str]:
-        return [key.split()[1] for key in self._live if key.startswith(f"{kind} ")]
-
-    async def ring(self, kind: str, key: str) -> None:
-        await (self._overdue(key) if kind == "call" else self._lapsed(key))
-        self._live.pop(f"{kind} {key}", None)
-
-    async def look_at_the_clock(self) -> None:
-        await self._act()
-
-
-class FlakyServers(Servers):
-    """The Brain's tools, and one MCP server that comes and goes."""
-
-    up = True
-
-    def state(self, spec: ToolSpec) -> ServerState:
-        if spec.mcp_server is not None:
-            return ServerState.UP if self.up else ServerState.DOWN
-        return super().state(spec)
-
-
-class StrictConcluder(Concluder):
-    """A step may not break in a way nobody foresaw."""
-
-    async def fail_task(self, task: TaskRecord, code: str, message: str) -> None:
-        raise AssertionError(f"a step broke: {task.key}")
-
-
-@attrs.define(eq=False)
-class Shelf:
-    """The one workflow that is started next."""
-
-    workflow: Workflow | None = None
-
-    def get(self, name: str) -> Workflow | None:
-        return self.workflow
-
-    def nearest(self, name: str) -> str | None:
-        return None
 
 
 def make_template(path: Path) -> None:
@@ -229,7 +77,7 @@ class World:
 
     def __init__(self, template: Path, folder: Path, seed: int) -> None:
         self._patch = pytest.MonkeyPatch()
-        self._patch.setattr(ids.secrets, "randbits", random.Random(seed).getrandbits)
+        self._patch.setattr(secrets, "randbits", random.Random(seed).getrandbits)
         self._patch.setattr(steps, "FAN_CHUNK", 2)
         self._patch.setattr(waits, "FIRST_PAGE", 1)
         self._patch.setattr(waits, "PAGE", 2)
@@ -266,6 +114,7 @@ class World:
         )
         engines = {engine.name: engine}
         desk = Desk(registry=REGISTRY, clients=self.clients, servers=self.servers)
+        self.concluder = StrictConcluder(store, engines)
         self.scheduler = Scheduler(
             store=store,
             bus=self.bus,
@@ -278,7 +127,7 @@ class World:
                 timers=self.timers,
             ),
             timers=self.timers,
-            concluder=StrictConcluder(store, engines),
+            concluder=self.concluder,
         )
         self.at_server: list[CallRecord] = []
         self.bus.hear = lambda event: self.scheduler._hear(event, self.nursery)

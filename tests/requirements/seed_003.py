@@ -299,7 +299,6 @@ REQUIREMENTS: list[Requirement] = [
         "003-2.2-capability-notifications",
         "2.2",
         "A client with `notifications: false` gets no notifications",
-        deferred="notifications",
     ),
     # -------------------------------------------------------- 2.3 Message Types
     Requirement(

@@ -17,7 +17,8 @@ from vance_sdk.wire.messages import (
 
 ENDED: Final = ("done", "failed", "stopped")
 HELD: Final = ("blocked", "queued")
-TASK_ENDED: Final = ("done", "failed", "skipped", "cancelled")
+#: What ended without trouble.
+PAST: Final = ("done", "skipped")
 #: The order in which counts are shown.
 ORDER: Final = (
     "done",

@@ -20,6 +20,8 @@ from vancetope.errors import HomeError
 TAKEN: Final = 75
 #: Before another attempt to start a Brain on a home that was taken.
 AGAIN_S: Final = 0.2
+#: A Brain that holds the home without saying where it is starts or stops just now.
+HELD_S: Final = 3.0
 #: The log of a Brain for a run is begun anew when it has become this long.
 LOG_BYTES: Final = 1024 * 1024
 LOG_NAME: Final = "brain-for-a-run.log"
@@ -77,6 +79,7 @@ class Launcher:
     _child: int | None = attrs.field(init=False, default=None)
     _said_from: int = attrs.field(init=False, default=0)
     _not_before: float = attrs.field(init=False, default=0.0)
+    _wait_until: float | None = attrs.field(init=False, default=None)
 
     def look(self) -> Running | None:
         """The Brain of the home; when there is none, one is being started.
@@ -100,9 +103,26 @@ class Launcher:
         if self._child is not None and not self._has_left(self._child):
             return
         self._child = None
-        if self.may_start and time.monotonic() >= self._not_before:
-            self._not_before = time.monotonic() + AGAIN_S
+        now = time.monotonic()
+        if self.may_start and now >= self._not_before and not self._is_held(now):
+            self._not_before = now + AGAIN_S
             self._child = self._spawn()
+
+    def _is_held(self, now: float) -> bool:
+        """Whether to wait for a Brain that has the home, instead of a new one.
+
+        The number in the lock file may be an old one that is another process's now,
+        so it is believed only for a while.
+        """
+        try:
+            holder = int(self.home.lock.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return False
+        if not _alive(holder):
+            return False
+        if self._wait_until is None:
+            self._wait_until = now + HELD_S
+        return now < self._wait_until
 
     def _has_left(self, child: int) -> bool:
         found, status = os.waitpid(child, os.WNOHANG)

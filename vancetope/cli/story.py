@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import attrs
 import click
 
-from vancetope.cli.board import HELD, TASK_ENDED, Board, Change, Line, counts
+from vancetope.cli.board import HELD, PAST, Board, Change, Line, counts
 from vancetope.cli.show import console, plain, status_text
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ def task_table(board: Board, rows: int | None = None) -> "Table":
 
 
 def _fitting(lines: list[Line], rows: int | None) -> list[Line]:
-    """As many as there is room for; what has ended goes first."""
+    """As many as there is room for; what went well and is over gives way first."""
     if rows is None or len(lines) <= rows:
         return lines
-    return [line for line in lines if line.status not in TASK_ENDED][:rows]
+    telling = [line for line in lines if line.status not in PAST]
+    return telling[:rows] if telling else lines[-rows:]
 
 
 @contextmanager

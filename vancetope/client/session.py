@@ -16,6 +16,7 @@ import vancetope
 from vance_sdk.client import Client, open_client
 from vance_sdk.errors import HandshakeRefused, ToolFailed, VanceError
 from vance_sdk.local_tool import LocalTool
+from vance_sdk.transport import Connector
 from vance_sdk.wire.errors import UNAUTHORIZED
 from vance_sdk.wire.messages import ClientInfo, Json, SessionOpened
 from vancetope.client.native import NativeTool, Roots, ToolError, native_tools
@@ -60,6 +61,7 @@ class LocalClient:
         on_connected: called for each connection; must not block.
         on_trouble: called with a line that says why there is no connection, once for
             each reason.
+        connect: how to open a WebSocket; None: over TCP and TLS.
     """
 
     locate: Locate
@@ -69,6 +71,7 @@ class LocalClient:
     profile: str
     on_connected: Callable[[SessionOpened], None]
     on_trouble: Callable[[str], None]
+    connect: Connector | None = None
 
     async def run(self, stop: trio.Event) -> None:
         """Serve until `stop` is set; then say goodbye.
@@ -109,6 +112,7 @@ class LocalClient:
             profile=self.profile,
             name=self.name,
             on_connected=connected,
+            connect=self.connect,
         )
 
     async def _located(self, stop: trio.Event) -> str | None:

@@ -14,6 +14,7 @@ from vancetope.model.status import (
     ProcessStatus,
     TaskStatus,
 )
+from vancetope.processes import calls
 from vancetope.processes.engines.base import Engine
 from vancetope.processes.flow import Flow
 from vancetope.store.db import Store, Tx
@@ -55,6 +56,7 @@ class Concluder:
                 return
             with Flow.of(tx, task.process_id) as flow:
                 error: dict[str, Json] = {"code": code, "message": message}
+                calls.cancel(flow, now)
                 flow.end(now, TaskStatus.FAILED, error=error)
 
         await self.store.write(fail)

@@ -131,6 +131,9 @@ class Router:
                 outcome = await self._outcome(call)
             if outcome is not None:
                 await self._tell(call.id, outcome)
+        except Exception:
+            # One call's bookkeeping is broken; the others' is not.
+            logger.exception("call.report_broke %s", call.id)
         finally:
             self.release(call.id)
 

@@ -4,6 +4,7 @@ import attrs
 import trio
 
 from vance_sdk.wire.messages.handshake import Capabilities
+from vance_sdk.wire.messages.sessions import Notification
 from vance_sdk.wire.messages.tables import Outbound
 from vancetope.clock import Clock
 from vancetope.config.brain import BrainConfig
@@ -73,5 +74,7 @@ class Session:
     gone: trio.Event = attrs.field(factory=trio.Event)
 
     def put(self, frame: Outbound) -> None:
-        """Send a frame when it is its turn."""
+        """Send a frame when it is its turn, if the client can do anything with it."""
+        if isinstance(frame, Notification) and not self.capabilities.notifications:
+            return
         self.outbox.put(frame)

@@ -67,6 +67,9 @@ def open_session(tx: Tx, clock: Clock, who: Principal, arrival: Arrival) -> Open
     """
     if arrival.resume is not None:
         found = session_for(tx.conn, who, arrival.resume)
+        if not found.connected and found.seen_at <= tx.now_ms - HUMAN_SESSION_MS:
+            message = f"Session {found.id} is too old to be resumed"
+            raise NotFound(message)
         if found.profile != arrival.profile:
             raise ProfileMismatch(
                 "Profile Mismatch",

@@ -94,7 +94,9 @@ class Scheduler:
             self._add(lane)
         for process_id in self.store.read(processes.open_ids):
             process = self._process(process_id)
-            if process is not None and process.open_tasks == 0:
+            if process is not None and (
+                process.open_tasks == 0 or process.status is ProcessStatus.WAITING
+            ):
                 nursery.start_soon(self._conclude, process_id)
 
     def _process(self, process_id: str) -> ProcessRecord | None:
@@ -209,14 +211,23 @@ class Scheduler:
                 lambda: self.concluder.conclude(process_id), f"conclude {process_id}"
             )
 
-    async def _until_written(self, job: Callable[[], Awaitable[T]], what: str) -> T:
-        """Do what nobody else will do again, however long the disk is full."""
+    async def _until_written(
+        self, job: Callable[[], Awaitable[T]], what: str
+    ) -> T | None:
+        """Do what nobody else will do again, however long the disk is full.
+
+        Returns:
+            What `job` gave; None when it broke, which is one process's misfortune.
+        """
         while True:
             try:
                 return await job()
             except BrainError as exc:
                 logger.warning("write.postponed %s: %s", what, exc)
                 await trio.sleep(RETRY_S)
+            except Exception:
+                logger.exception("write.broke %s", what)
+                return None
 
     async def _client_brings(self, session_id: str, tools: list[str]) -> None:
         """Make ready what waits for these tools and may be served by this client."""
@@ -238,7 +249,7 @@ class Scheduler:
             job = partial(waits.wake, kind=kind, keys=keys, may_wake=may)
             write = partial(self.store.write, partial(job, after=after, limit=limit))
             page = await self._until_written(write, f"wake {kind}")
-            if not page.last:
+            if page is None or not page.last:
                 return
             after, limit = page.last, waits.PAGE
 

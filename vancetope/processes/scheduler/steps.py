@@ -207,6 +207,8 @@ class Steps:
         def end(tx: Tx) -> None:
             with Flow.of(tx, task.process_id) as flow:
                 if flow.claim(task, None):
+                    if task.tool is not None:  # it may have been parked before
+                        call_rows.cancel(flow, task)
                     flow.end(task, status, result=result, error=error)
 
         await self.store.write(end)

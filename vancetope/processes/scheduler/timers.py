@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 #: The wall clock may jump, so it is looked at no later than this.
 WALL_LOOK_S: Final = 60.0
+#: Before another try, while the store cannot be written.
+RETRY_S: Final = 1.0
 
 
 @attrs.define(eq=False)
@@ -82,7 +84,10 @@ class Timers:
                 await self._act()
             except BrainError as exc:  # the store cannot be written just now
                 logger.warning("timers.postponed: %s", exc)
-                await trio.sleep(1)
+                await trio.sleep(RETRY_S)
+            except Exception:
+                logger.exception("timers.broke")
+                await trio.sleep(RETRY_S)
 
     def _seconds_left(self) -> float:
         self._forget_dead()
@@ -106,7 +111,12 @@ class Timers:
             if not self._due or self._due[0][0] > trio.current_time():
                 break
             _, count, kind, key = self._due[0]
-            await (self._overdue(key) if kind == "call" else self._lapsed(key))
+            try:
+                await (self._overdue(key) if kind == "call" else self._lapsed(key))
+            except BrainError:
+                raise
+            except Exception:
+                logger.exception("timers.broke: %s %s", kind, key)
             if self._live.get(f"{kind} {key}") == count:  # not set anew meanwhile
                 del self._live[f"{kind} {key}"]
         now = self.clock.now_ms()

@@ -208,8 +208,9 @@ def of_session_with_cause(
 ) -> list[TaskRecord]:
     """The tasks, held for this cause, of the processes that a session started."""
     rows = conn.execute(
-        f"SELECT {_prefixed('t')} FROM process p JOIN task t ON t.process_id = p.id"
-        " WHERE p.session_id = ? AND p.ended_at IS NULL"
+        # CROSS JOIN: from the few open processes, not through every task.
+        f"SELECT {_prefixed('t')} FROM process p CROSS JOIN task t"
+        " ON t.process_id = p.id WHERE p.session_id = ? AND p.ended_at IS NULL"
         " AND t.status IN ('blocked', 'queued') AND t.cause_kind = ? ORDER BY t.id",
         (session_id, kind),
     )
