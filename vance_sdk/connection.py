@@ -20,6 +20,7 @@ from vance_sdk.errors import (
     UnexpectedAnswer,
 )
 from vance_sdk.handshake import shake_hands
+from vance_sdk.paging import has_more, joined
 from vance_sdk.scopes import background_nursery
 from vance_sdk.transport import ABNORMAL, CLOSE_SECONDS, Connector, Transport, connector
 from vance_sdk.wire.codec import decode_outbound, encode
@@ -103,7 +104,7 @@ class Connection:
     ) -> Outbound:
         """Send a message and return the frame that answers it directly.
 
-        A frame without an ``id`` gets one. An answer that comes too late is dropped.
+        A list that comes in several frames is returned as one. A frame without an ``id`` gets one. An answer that comes too late is dropped.
 
         Raises:
             BrainRefused: The answer is an ``error``.
@@ -129,7 +130,7 @@ class Connection:
         if isinstance(waiter.answer, Error):
             error = waiter.answer
             raise BrainRefused(error.code, error.message, error.context)
-        if waiter.answer is not None:
+        if waiter.answer is not None and not has_more(waiter.answer):
             return waiter.answer
         if waiter.problem is not None:
             raise UnexpectedAnswer(waiter.problem)
@@ -227,8 +228,9 @@ class Connection:
         waiter = self._waiters.get(frame.reply_to or "")
         if waiter is not None:
             if not waiter.done.is_set():
-                waiter.answer = frame
-                waiter.done.set()
+                waiter.answer = joined(waiter.answer, frame)
+                if not has_more(frame):
+                    waiter.done.set()
             return
         if isinstance(frame, GoAway):
             self._retry_in_ms = frame.retry_in_ms

@@ -223,7 +223,7 @@ async def run_brain(
                 own_only=for_a_run,
                 run_cpu=seams.run_cpu,
             )
-            listener = listener_for(brain, host, port)
+            listener = listener_for(brain, host, port, http_on_demand=for_a_run)
             async with trio.open_nursery() as nursery:
                 await nursery.start(brain.work)
                 async with trio.open_nursery() as edge:
@@ -240,7 +240,7 @@ async def run_brain(
 
 
 def listener_for(
-    brain: Brain, host: str | None, port: int | None
+    brain: Brain, host: str | None, port: int | None, *, http_on_demand: bool = False
 ) -> Listener[ConnectionParams]:
     """The edge of a Brain, to be served; host and port override its configuration."""
     gateway = brain.config.gateway
@@ -256,6 +256,7 @@ def listener_for(
         send_timeout_s=gateway.send_timeout.seconds,
         ping_timeout_s=(gateway.dead_after.ms - gateway.ping_interval.ms) / 1000,
         shutdown_grace_s=gateway.shutdown_grace.seconds,
+        http_on_demand=http_on_demand,
     )
     return Listener(
         config=edge,

@@ -122,6 +122,10 @@ class HomeError(UserError):
     """The home directory or the port cannot be used."""
 
 
+class HomeTaken(HomeError):
+    """Another Brain has the home open."""
+
+
 class StoreError(UserError):
     """The database cannot be opened, read or written."""
 

@@ -71,9 +71,10 @@ async def test_a_list_of_several_frames_is_gathered_whole(
             await net.brain.push(page, durable=False)
 
     nursery.start_soon(answer)
-    pages = await link.gather(TaskListQuery(think_process_id="tp_1"), TaskList)
+    whole = await link.ask(TaskListQuery(think_process_id="tp_1"), TaskList)
 
-    assert [task.key for page in pages for task in page.tasks] == ["a", "b", "c"]
+    assert [task.key for task in whole.tasks] == ["a", "b", "c"]
+    assert whole.more is None
 
 
 async def test_a_refused_list_is_refused(
@@ -83,14 +84,14 @@ async def test_a_refused_list_is_refused(
     net.brain.errors["task-list"] = Error(code="not_found", message="No process")
 
     with pytest.raises(BrainRefused, match="No process"):
-        await link.gather(TaskListQuery(think_process_id="tp_1"), TaskList)
+        await link.ask(TaskListQuery(think_process_id="tp_1"), TaskList)
 
 
 async def test_a_list_that_never_comes_times_out(
     link: Link, autojump_clock: MockClock
 ) -> None:
     with pytest.raises(Timeout, match="no answer to task-list within 30 s"):
-        await link.gather(TaskListQuery(think_process_id="tp_1"), TaskList)
+        await link.ask(TaskListQuery(think_process_id="tp_1"), TaskList)
 
 
 async def test_an_answer_of_another_kind_is_unexpected(
@@ -102,7 +103,7 @@ async def test_an_answer_of_another_kind_is_unexpected(
         await link.ask(TaskListQuery(think_process_id="tp_1"), Why)
 
 
-async def test_whoever_gathers_is_woken_when_the_brain_goes(
+async def test_whoever_asks_is_woken_when_the_brain_goes(
     net: MemoryNet, link: Link, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     async def go() -> None:
@@ -113,7 +114,7 @@ async def test_whoever_gathers_is_woken_when_the_brain_goes(
 
     nursery.start_soon(go)
     with trio.fail_after(5), pytest.raises(ConnectionLost):
-        await link.gather(TaskListQuery(think_process_id="tp_1"), TaskList)
+        await link.ask(TaskListQuery(think_process_id="tp_1"), TaskList)
 
 
 async def test_of_two_words_about_a_task_the_later_one_counts(

@@ -34,14 +34,6 @@ class Asker:
         """
         return self._over_link(lambda link: link.ask(message, kind))
 
-    def gather(self, message: "Inbound", kind: "type[R]") -> "list[R]":
-        """All frames of the answer to a message that may be sent twice.
-
-        Raises:
-            UserError, VanceError: there is none.
-        """
-        return self._over_link(lambda link: link.gather(message, kind))
-
     def _over_link(self, work: "Callable[[Link], Awaitable[T]]") -> T:
         import trio
 

@@ -24,10 +24,9 @@ def tools(as_json: bool) -> None:  # noqa: FBT001
     from vance_sdk.wire.codec import to_json
     from vance_sdk.wire.messages.inventory import ToolList, ToolListQuery
 
-    pages = ask.gather(ToolListQuery(), ToolList)
+    rows = ask.ask(ToolListQuery(), ToolList).tools
     from vancetope.cli.show import print_json, print_table
 
-    rows = [row for page in pages for row in page.tools]
     if as_json:
         print_json([to_json(row) for row in rows])
         return

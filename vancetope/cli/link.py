@@ -1,6 +1,5 @@
 """A connection of the command line to the Brain of its home."""
 
-import itertools
 import math
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,18 +9,15 @@ import attrs
 import trio
 
 import vancetope
-from vance_sdk.connection import REQUEST_SECONDS, Connection, open_connection
+from vance_sdk.connection import Connection, open_connection
 from vance_sdk.errors import (
-    BrainRefused,
     ConnectionLost,
     HandshakeRefused,
-    Timeout,
     UnexpectedAnswer,
 )
 from vance_sdk.scopes import background_nursery
 from vance_sdk.wire.messages import (
     ClientInfo,
-    Error,
     Inbound,
     Outbound,
     SessionChoice,
@@ -45,7 +41,7 @@ R = TypeVar("R", bound=Outbound)
 
 @attrs.define(eq=False, kw_only=True)
 class Link:
-    """An open connection: questions, lists, and what comes unasked.
+    """An open connection: questions, and what comes unasked.
 
     Attributes:
         news: the frames that answer nothing, in order; ends with the connection.
@@ -54,21 +50,14 @@ class Link:
     connection: Connection = attrs.field(init=False)
     news: trio.MemoryReceiveChannel[Outbound] = attrs.field(init=False)
     _feed: trio.MemorySendChannel[Outbound] = attrs.field(init=False)
-    _lists: dict[str, trio.MemorySendChannel[Outbound]] = attrs.field(
-        init=False, factory=dict
-    )
-    _ids: "itertools.count[int]" = attrs.field(
-        init=False, factory=lambda: itertools.count(1)
-    )
 
     def __attrs_post_init__(self) -> None:
         # Unbounded: who reads it never waits for long, and a frame is small.
         self._feed, self.news = trio.open_memory_channel[Outbound](math.inf)
 
     def take(self, frame: Outbound) -> None:
-        """Sort a frame that the connection does not know what to do with."""
-        pages = self._lists.get(frame.reply_to or "")
-        (self._feed if pages is None else pages).send_nowait(frame)
+        """Keep a frame that answers nothing."""
+        self._feed.send_nowait(frame)
 
     async def ask(self, message: Inbound, kind: type[R]) -> R:
         """Send a message and return its direct answer.
@@ -79,36 +68,10 @@ class Link:
         """
         return _as(message, await self.connection.request(message), kind)
 
-    async def gather(self, message: Inbound, kind: type[R]) -> list[R]:
-        """Send a question whose answer may take several frames; return them all.
-
-        Raises:
-            As `ask`.
-        """
-        frame_id = f"list{next(self._ids)}"
-        send, receive = trio.open_memory_channel[Outbound](math.inf)
-        self._lists[frame_id] = send
-        pages: list[R] = []
-        try:
-            with trio.move_on_after(REQUEST_SECONDS):
-                await self.connection.send(attrs.evolve(message, id=frame_id))
-                async for frame in receive:
-                    if isinstance(frame, Error):
-                        raise BrainRefused(frame.code, frame.message, frame.context)
-                    pages.append(_as(message, frame, kind))
-                    if not getattr(frame, "more", None):
-                        return pages
-                raise self.connection.lost or ConnectionLost(1006)
-        finally:
-            del self._lists[frame_id]
-        text = f"no answer to {message.TYPE} within {REQUEST_SECONDS:g} s"
-        raise Timeout(text)
-
     async def close_with_connection(self) -> None:
         """End everything that waits when the connection does."""
         await self.connection.closed.wait()
-        for channel in (self._feed, *self._lists.values()):
-            channel.close()
+        self._feed.close()
 
 
 def _as(message: Inbound, frame: Outbound, kind: type[R]) -> R:

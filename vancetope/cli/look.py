@@ -23,12 +23,10 @@ def ps(everything: bool, project: str | None, as_json: bool) -> None:  # noqa: F
     from vance_sdk.wire.codec import to_json
     from vance_sdk.wire.messages import ProcessList, ProcessListQuery
 
-    pages = ask.gather(
-        ProcessListQuery(all=everything, project_id=project), ProcessList
-    )
+    query = ProcessListQuery(all=everything, project_id=project)
+    rows = ask.ask(query, ProcessList).processes
     from vancetope.cli.show import print_json, print_table, status_text
 
-    rows = [row for page in pages for row in page.processes]
     if as_json:
         print_json([to_json(row) for row in rows])
         return
@@ -60,10 +58,9 @@ def tasks(process: str, as_json: bool) -> None:  # noqa: FBT001
     from vance_sdk.wire.codec import to_json
     from vance_sdk.wire.messages import TaskList, TaskListQuery
 
-    pages = ask.gather(TaskListQuery(think_process_id=process), TaskList)
+    rows = ask.ask(TaskListQuery(think_process_id=process), TaskList).tasks
     from vancetope.cli.show import print_json, print_table, status_text
 
-    rows = [row for page in pages for row in page.tasks]
     if as_json:
         print_json([to_json(row) for row in rows])
         return

@@ -57,9 +57,8 @@ def serve(host: str | None, port: int | None, log_level: str, for_a_run: bool) -
     )
     import trio
 
-    from vancetope.cli.failure import leaf_of
     from vancetope.cli.launch import TAKEN
-    from vancetope.errors import HomeError
+    from vancetope.errors import HomeTaken
 
     home = chosen_home()
     if for_a_run and home.path.is_dir():
@@ -67,10 +66,8 @@ def serve(host: str | None, port: int | None, log_level: str, for_a_run: bool) -
         os.chdir(home.path)
     try:
         trio.run(_serve, home, host, port, for_a_run)
-    except* HomeError as group:
-        # Its cause is the kernel's word that the lock is held (store.home_lock).
-        error = leaf_of(group)
-        if for_a_run and isinstance(error.__cause__, BlockingIOError):
+    except* HomeTaken:
+        if for_a_run:
             raise click.exceptions.Exit(TAKEN) from None
         raise
 

@@ -29,6 +29,7 @@ class EdgeConfig:
         max_http: HTTP connections at once; one more gets a 503.
         http_load_timeout_s: how long a request waits for the HTTP side to load.
         shutdown_grace_s: how long a stop waits before it closes by force.
+        http_on_demand: load the HTTP side with its first request, not at the start.
 
     All `*_s` are seconds.
     """
@@ -53,3 +54,4 @@ class EdgeConfig:
     body_idle_s: float = 30.0
     http_load_timeout_s: float = 15.0
     shutdown_grace_s: float = 3.0
+    http_on_demand: bool = False

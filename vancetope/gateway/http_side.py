@@ -51,6 +51,8 @@ class HttpSide:
     _run_sync: RunSync
     _server: "HttpServer | None" = attrs.field(init=False, default=None)
     _settled: trio.Event = attrs.field(init=False, factory=trio.Event)
+    _wanted: trio.Event = attrs.field(init=False, factory=trio.Event)
+    _loading: trio.CancelScope = attrs.field(init=False, factory=trio.CancelScope)
 
     async def run(self) -> None:
         """Load the app and run its lifespan until `stop()`.
@@ -59,7 +61,12 @@ class HttpSide:
         work on.
         """
         try:
-            server = await self._run_sync(self._load)
+            with self._loading:
+                if self._config.http_on_demand:
+                    await self._wanted.wait()
+                server = await self._run_sync(self._load)
+            if self._loading.cancelled_caught:
+                return
             async with trio.open_nursery() as nursery:
                 await nursery.start(server.run)
                 self._server = server
@@ -76,6 +83,7 @@ class HttpSide:
         Raises:
             Refusal: 503, the app is not there or took too long to load.
         """
+        self._wanted.set()
         with trio.move_on_after(self._config.http_load_timeout_s):
             await self._settled.wait()
         if self._server is None:
@@ -89,7 +97,8 @@ class HttpSide:
             await self._server.finish()
 
     def stop(self) -> None:
-        """End `run()`."""
+        """End `run()`, also when nothing is loaded yet."""
+        self._loading.cancel()
         if self._server is not None:
             self._server.stop()
 

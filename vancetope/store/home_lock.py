@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from vancetope.errors import HomeError
+from vancetope.errors import HomeError, HomeTaken
 
 LOCK_FILE: Final = "brain.lock"
 
@@ -148,7 +148,7 @@ def _lock(fd: int, home: Path) -> None:
         pid = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
         msg = f"another Brain (process {pid}) runs on the home {home}"
         fix = f"Stop it first (kill {pid}), or name another home with --home DIR."
-        raise HomeError(msg, fix=fix) from exc
+        raise HomeTaken(msg, fix=fix) from exc
 
 
 def _reason(exc: BaseException) -> str:
