@@ -66,12 +66,17 @@ class Sent:
 
 @attrs.frozen(kw_only=True)
 class _Look:
-    """A ready task as it stands; `step` is None when making it takes a thread."""
+    """A ready task as it stands; `step` is None when making it takes a thread.
+
+    Attributes:
+        routed: where the step's call goes, as of the same moment.
+    """
 
     process: ProcessRecord
     engine: Engine
     call: CallRecord | None
     step: EngineStep | None
+    routed: Routed | None
 
 
 @attrs.define(eq=False)
@@ -126,11 +131,13 @@ class Steps:
             return None
         engine = self.engines[process.engine]
         heavy = engine.is_heavy(conn, task)
+        call = calls.open_of_task(conn, task.id)
+        step = None if heavy else engine.step(conn, process, task)
+        routed = None
+        if isinstance(step, CallTool) and not _stays(call):
+            routed = self.desk.route(conn, process, step)
         return _Look(
-            process=process,
-            engine=engine,
-            call=calls.open_of_task(conn, task.id),
-            step=None if heavy else engine.step(conn, process, task),
+            process=process, engine=engine, call=call, step=step, routed=routed
         )
 
     async def _call(
@@ -146,12 +153,7 @@ class Steps:
             error: dict[str, Json] = {"code": "too_big", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
-        if open_call is not None and call_rows.must_not_move(open_call):
-            routed = self.desk.back_to(look.process, open_call)
-        else:
-            routed = self.store.read(
-                lambda conn: self.desk.route(conn, look.process, step)
-            )
+        routed = self._routed(look, step)
         if routed is None:
             await self.store.write(lambda tx: _hold(tx, task))
             return None
@@ -174,6 +176,14 @@ class Steps:
         if call is not None:
             await self._send(call, routed)
         return Sent(place, full=False)
+
+    def _routed(self, look: "_Look", step: CallTool) -> Routed | None:
+        """Where the call goes; None when it may only go where nobody is now."""
+        if look.call is not None and _stays(look.call):
+            return self.desk.back_to(look.process, look.call)
+        return look.routed or self.store.read(
+            lambda conn: self.desk.route(conn, look.process, step)
+        )
 
     async def _send(self, call: CallRecord, routed: Routed) -> None:
         client = routed.client
@@ -310,6 +320,10 @@ def _begin(
 ) -> CallRecord | None:
     with Flow.of(tx, task.process_id) as flow:
         return call_rows.begin(flow, task, wanted, routed.decision, routed.client)
+
+
+def _stays(call: CallRecord | None) -> bool:
+    return call is not None and call_rows.must_not_move(call)
 
 
 def _wanted(

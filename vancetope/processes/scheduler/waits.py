@@ -13,7 +13,7 @@ from vancetope.store.queries import processes, tasks
 
 #: The first page is small, so that the first call leaves at once.
 FIRST_PAGE: Final = 32
-PAGE: Final = 250
+PAGE: Final = 125
 
 MayWake = Callable[[ProcessRecord], bool]
 

@@ -17,6 +17,16 @@ _COLUMNS: Final = (
 READY: Final = "status = 'pending' AND cause_kind = 'ready'"
 
 
+_WAITS_FOR: Final = (
+    "SELECT id FROM task WHERE cause_kind IN ('client_tool', 'server_tool')"
+    " AND cause_kind = ? AND cause_key = ? AND id > ? ORDER BY id LIMIT ?"
+)
+_ALSO_WAITS_FOR: Final = (
+    "SELECT task_id FROM task_wake WHERE kind = ? AND key = ? AND task_id > ?"
+    " ORDER BY task_id LIMIT ?"
+)
+
+
 def _record(row: sqlite3.Row) -> TaskRecord:
     return TaskRecord(
         id=row["id"],
@@ -242,14 +252,17 @@ def waiting_for(
         after: the last id of the page before; "" for the first.
         limit: how many at the most.
     """
-    marks = ",".join("?" * len(keys))
+    # A query a key: each is a walk along an index that stops at `limit`, where one
+    # for all keys would sort everything that waits.
+    ids: set[str] = set()
+    for key in keys:
+        for query in (_WAITS_FOR, _ALSO_WAITS_FOR):
+            found = conn.execute(query, (kind, key, after, limit))
+            ids.update(row[0] for row in found)
+    page = sorted(ids)[:limit]
+    marks = ",".join("?" * len(page))
     rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM task WHERE id IN ("
-        " SELECT id FROM task WHERE cause_kind IN ('client_tool', 'server_tool')"
-        f"  AND cause_kind = ? AND cause_key IN ({marks}) AND id > ?"
-        f" UNION SELECT task_id FROM task_wake WHERE kind = ? AND key IN ({marks})"
-        "  AND task_id > ? ORDER BY 1 LIMIT ?) ORDER BY id",
-        (kind, *keys, after, kind, *keys, after, limit),
+        f"SELECT {_COLUMNS} FROM task WHERE id IN ({marks}) ORDER BY id", page
     )
     return [_record(row) for row in rows]
 
