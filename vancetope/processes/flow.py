@@ -276,14 +276,14 @@ class Flow:
 
     def _settle(self) -> None:
         conn, pid = self.tx.conn, self.process.id
-        now = processes.get(conn, pid)
-        if now is None or now.status in PROCESS_ENDED:
+        standing, open_tasks = processes.standing(conn, pid)
+        if standing in PROCESS_ENDED:
             return
-        self.process = now
-        if now.open_tasks == 0:
+        self.process = attrs.evolve(self.process, status=standing)
+        if open_tasks == 0:
             self.tx.hint(CONCLUDE, process_id=pid)
             return
-        if now.status is ProcessStatus.PAUSED:
+        if standing is ProcessStatus.PAUSED:
             return
         active = tasks.any_running(conn, pid) or tasks.any_ready(conn, pid)
         status = settled_status(
@@ -291,6 +291,6 @@ class Flow:
             blocked=not active and tasks.any_held(conn, pid, TaskStatus.BLOCKED),
             queued=not active and tasks.any_held(conn, pid, TaskStatus.QUEUED),
         )
-        if status is ProcessStatus.WAITING and now.status is not status:
+        if status is ProcessStatus.WAITING and standing is not status:
             self.tx.hint(CONCLUDE, process_id=pid)  # for the partial result
         self.set_status(status)

@@ -108,7 +108,7 @@ def _dispatch(
         journal_id=None if client is None else client.journal_id,
     )
     calls.set_dispatched(conn, call_id, sent, flow.tx.now_ms)
-    if client is not None:
+    if client is not None and client.key != flow.process.served_by:
         processes.set_served_by(conn, flow.process.id, client.key)
     return calls.get(conn, call_id)
 

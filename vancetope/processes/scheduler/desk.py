@@ -172,9 +172,9 @@ class Desk:
         entry = self.registry.get(address.tool)
         if entry is not None:
             return entry
-        return resolve(
-            address, self.registry, self._offer(address), _remembered(conn, address)
-        )
+        offer = self._offer(address)
+        remembered = None if offer is not None else _remembered(conn, address)
+        return resolve(address, self.registry, offer, remembered)
 
     def _offer(self, address: Address) -> Offer | None:
         for client in reversed(self.clients.all()):

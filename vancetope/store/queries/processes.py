@@ -47,6 +47,20 @@ def get(conn: sqlite3.Connection, process_id: str) -> ProcessRecord | None:
     return _record(row) if row else None
 
 
+def standing(conn: sqlite3.Connection, process_id: str) -> tuple[ProcessStatus, int]:
+    """A process's `(status, open_tasks)`.
+
+    Raises:
+        KeyError: there is no such process.
+    """
+    row = conn.execute(
+        "SELECT status, open_tasks FROM process WHERE id = ?", (process_id,)
+    ).fetchone()
+    if row is None:
+        raise KeyError(process_id)
+    return ProcessStatus(row[0]), row[1]
+
+
 def by_idempotency_key(
     conn: sqlite3.Connection, principal: str, key: str
 ) -> ProcessRecord | None:
