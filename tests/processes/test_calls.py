@@ -11,6 +11,7 @@ from tests.support.brain import running_brain, settled
 from vancetope.model.records import CallRecord
 from vancetope.model.status import CALL_MOVES, CallState, TaskStatus
 from vancetope.processes import calls as call_rows
+from vancetope.processes.calls.results import ATTEMPTS
 from vancetope.processes.scheduler.desk import Routed
 from vancetope.processes.scheduler.steps import Steps
 from vancetope.store.queries import calls, tasks
@@ -177,3 +178,23 @@ async def test_a_task_that_was_changed_meanwhile_is_not_begun(
         assert await brain.brain.scheduler.steps.run(stale) is None
         assert brain.task(process, "a")["status"] == "cancelled"
         assert [call["state"] for call in brain.calls(process)] == ["cancelled"]
+
+
+async def test_a_client_that_always_gives_a_call_back_fails_it_in_the_end(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    # Without a bound the two would hand the call to each other for ever.
+    async with running_brain(tmp_path, workflows=FLOWS) as brain:
+        laptop = await brain.connect("laptop", tools=["read"])
+        process = await laptop.start("read")
+        for _ in range(ATTEMPTS):
+            request = await laptop.request("read")
+            await laptop.send(
+                "tool-result",
+                request_id=request["request_id"],
+                error={"code": "expired", "message": "too late"},
+            )
+        final = await laptop.finished(process)
+        assert final["status"] == "failed"
+        [call] = brain.calls(process)
+        assert (call["attempt"], call["state"]) == (ATTEMPTS, "failed")

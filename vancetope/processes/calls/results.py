@@ -1,5 +1,7 @@
 """A call's result is written, and its task moved, in one transaction."""
 
+from typing import Final
+
 from vancetope.errors import NotFound
 from vancetope.model import cause as causes
 from vancetope.model.json import JsonObject
@@ -11,6 +13,9 @@ from vancetope.processes.flow import Flow
 from vancetope.store.db import Tx
 from vancetope.store.queries import calls, tasks
 from vancetope.tools.outcome import Failed, FailureCode, Outcome, Succeeded
+
+#: How often a call is sent to clients that give it back before its task fails.
+ATTEMPTS: Final = 10
 
 
 def accept(tx: Tx, call_id: str, session_id: str) -> None:
@@ -76,7 +81,7 @@ def finish(tx: Tx, call: CallRecord, outcome: Outcome) -> None:
                 Failed(
                     code=FailureCode.EXPIRED | FailureCode.OUTCOME_UNKNOWN
                 ) as failure
-            ):
+            ) if call.attempt < ATTEMPTS:
                 # `expired` proves that nothing ran, also to one that was unknown by
                 # then; an unknown outcome of any other effect is safe to run again.
                 set_back(flow, call, task, f"the client said: {failure.message}")
