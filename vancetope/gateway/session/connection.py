@@ -88,7 +88,9 @@ async def _read(session: Session) -> None:
             continue
         async with session.order:
             for frame in await _answers(session, message):
-                session.put(attrs.evolve(frame, reply_to=frame.reply_to or message.id))
+                answered = frame.reply_to is not None or message.id is None
+                asked = frame if answered else attrs.evolve(frame, reply_to=message.id)
+                session.put(asked)
 
 
 async def _answers(session: Session, message: Inbound) -> list[Outbound]:
