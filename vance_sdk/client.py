@@ -29,7 +29,13 @@ from vance_sdk.errors import (
 )
 from vance_sdk.events import EventFan, EventStream
 from vance_sdk.local_tool import LocalTool
-from vance_sdk.reconnect import Backoff, Uniform, is_final, is_session_gone
+from vance_sdk.reconnect import (
+    Backoff,
+    Uniform,
+    is_final,
+    is_session_gone,
+    system_uniform,
+)
 from vance_sdk.scopes import background_nursery
 from vance_sdk.serving import ToolServer
 from vance_sdk.settings import OnConnected, Settings
@@ -253,14 +259,14 @@ class Client(Commands):
             send=self._send_if_connected,
             nursery=nursery,
             wall=settings.wall,
+            uniform=settings.uniform,
         )
         nursery.start_soon(self._acknowledge)
         nursery.start_soon(self._stay_connected)
 
     async def _stay_connected(self) -> None:
         """Connect again and again, until that cannot help any more."""
-        uniform = self._settings.uniform
-        backoff = Backoff() if uniform is None else Backoff(uniform)
+        backoff = Backoff(self._settings.uniform)
         stay_replaced = not self._settings.reconnect_when_replaced
         with self._connecting:
             while self._stopped is None:
@@ -331,7 +337,7 @@ async def open_client(  # noqa: PLR0913 - each is one thing to choose
     reconnect_when_replaced: bool = False,
     on_connected: OnConnected | None = None,
     connect: Connector | None = None,
-    uniform: Uniform | None = None,
+    uniform: Uniform = system_uniform,
     wall: WallClock = wall_seconds,
 ) -> AsyncIterator[Client]:
     """Run a client for the length of the block; does not wait for a connection.

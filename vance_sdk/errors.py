@@ -19,7 +19,7 @@
 from collections.abc import Mapping
 
 from vance_sdk.wire.errors import FAILED
-from vance_sdk.wire.messages.common import Json
+from vance_sdk.wire.json import Json
 from vance_sdk.wire.messages.tools import ToolError
 
 

@@ -32,6 +32,8 @@ _FIRST_SLOW_CEILING: Final = 1.0
 Uniform: TypeAlias = Callable[[float, float], float]
 """A random number between two, such as ``random.Random().uniform``."""
 
+system_uniform: Final[Uniform] = random.SystemRandom().uniform
+
 _FINAL_CODES: Final = {
     BAD_MESSAGE,
     FORBIDDEN,
@@ -50,15 +52,24 @@ _CROWDED: Final = {CloseCode.TOO_SLOW}
 _HTTP_AGAIN: Final = {"http_408", "http_425", "http_429"}
 
 
+def slow_delay(uniform: Uniform, before: int) -> float:
+    """Return how many seconds to wait after ``before`` such waits in vain.
+
+    With full jitter, between 0.5 s and a ceiling that doubles from 1 s to 30 s.
+    """
+    lowest, highest = SLOW_SECONDS
+    ceiling = min(highest, _FIRST_SLOW_CEILING * 2.0 ** min(before, 16))
+    return uniform(lowest, ceiling)
+
+
 @attrs.define(eq=False)
 class Backoff:
     """How long to wait before each attempt since a connection was lost.
 
-    At once within 100 ms, then every 100 to 300 ms for 3 s, then with full jitter
-    between 0.5 s and a ceiling that doubles from 1 s to 30 s.
+    At once within 100 ms, then every 100 to 300 ms for 3 s, then ``slow_delay``.
     """
 
-    _uniform: Uniform = attrs.field(factory=lambda: random.SystemRandom().uniform)
+    _uniform: Uniform = system_uniform
     _lost_at: float | None = attrs.field(init=False, default=None)
     _slow_ones: int = attrs.field(init=False, default=0)
     _short_ones: int = attrs.field(init=False, default=0)
@@ -84,10 +95,8 @@ class Backoff:
                 return self._uniform(*FIRST_SECONDS)
             if now - self._lost_at < QUICK_PHASE_SECONDS:
                 return self._uniform(*QUICK_SECONDS)
-        lowest, highest = SLOW_SECONDS
-        ceiling = min(highest, _FIRST_SLOW_CEILING * 2.0 ** min(self._slow_ones, 16))
         self._slow_ones += 1
-        return self._uniform(lowest, ceiling)
+        return slow_delay(self._uniform, self._slow_ones - 1)
 
 
 def _is_crowded(error: ConnectionLost | HandshakeRefused) -> bool:

@@ -1,8 +1,9 @@
 """Running the tools a client offers (PROTOCOL.md section 3).
 
 Each ``tool-request`` gets a task of its own and exactly one ``tool-result``, which is
-kept until the Brain acknowledges it. A call that has not begun is dropped with its
-connection: whether it may be sent again is for the Brain to say.
+kept until the Brain acknowledges it or says that it never will. A call that has not
+begun is dropped with its connection: whether it may be sent again is for the Brain to
+say.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,6 +18,8 @@ from vance_sdk.calls import Call, CallState, enter_call
 from vance_sdk.errors import ToolFailed
 from vance_sdk.ledger import Entry, Ledger, MemoryLedger
 from vance_sdk.local_tool import LocalTool
+from vance_sdk.reconnect import Uniform, system_uniform
+from vance_sdk.resending import TEMPORARY, Resender
 from vance_sdk.results import fit
 from vance_sdk.wire.codec import encode
 from vance_sdk.wire.errors import CANCELLED, EXPIRED, FAILED, REJECTED, ProtocolError
@@ -62,13 +65,21 @@ class ToolServer:
     ledger: Ledger = attrs.field(factory=MemoryLedger)
     window: int = WINDOW
     wall: WallClock = wall_seconds
+    uniform: Uniform = system_uniform
     _calls: dict[str, Call] = attrs.field(init=False, factory=dict)
     _slots: trio.CapacityLimiter = attrs.field(init=False)
     _threads: trio.CapacityLimiter = attrs.field(init=False)
+    _resender: Resender = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._slots = trio.CapacityLimiter(self.window)
         self._threads = trio.CapacityLimiter(self.window)
+        self._resender = Resender(
+            ledger=self.ledger,
+            send=self.send,
+            nursery=self.nursery,
+            uniform=self.uniform,
+        )
 
     def handle(self, frame: Outbound) -> bool:
         """Take a frame that is about a call; never blocks."""
@@ -78,11 +89,9 @@ class ToolServer:
             case ToolCancel():
                 self.nursery.start_soon(self._cancel, frame.request_id)
             case ToolResultAck():
-                self.nursery.start_soon(self.ledger.forget, frame.request_id)
+                self._forget(frame.request_id)
             case Error(reply_to=str(reply_to)) if reply_to.startswith(_RESULT_ID):
-                # The Brain does not want it, so there is nobody to keep it for.
-                request_id = reply_to.removeprefix(_RESULT_ID)
-                self.nursery.start_soon(self.ledger.forget, request_id)
+                self._on_refusal(reply_to.removeprefix(_RESULT_ID), frame.code)
             case _:
                 return False
         return True
@@ -95,15 +104,27 @@ class ToolServer:
                 self.nursery.start_soon(self.send, result)
         for request_id, do in wanted.items():
             if do == "forget":
-                self.nursery.start_soon(self.ledger.forget, request_id)
+                self._forget(request_id)
             elif do == "cancel":
                 self.nursery.start_soon(self._cancel, request_id)
 
     def disconnected(self) -> None:
-        """Drop the calls that have not begun."""
+        """Drop the calls that have not begun, and the waits to send a result again."""
+        self._resender.disconnected()
         for call in self._calls.values():
             if call.state is CallState.WAITING:
                 call.scope.cancel()
+
+    def _on_refusal(self, request_id: str, code: str) -> None:
+        if code in TEMPORARY:
+            self._resender.refused(request_id)
+        else:
+            # The Brain does not want it, so there is nobody to keep it for.
+            self._forget(request_id)
+
+    def _forget(self, request_id: str) -> None:
+        self._resender.settled(request_id)
+        self.nursery.start_soon(self.ledger.forget, request_id)
 
     def _on_request(self, request: ToolRequest) -> None:
         running = self._calls.get(request.request_id)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import attrs
 
 from vance_sdk.awake import WallClock, wall_seconds
-from vance_sdk.reconnect import Uniform
+from vance_sdk.reconnect import Uniform, system_uniform
 from vance_sdk.transport import Connector
 from vance_sdk.wire.messages import ClientInfo, SessionOpened
 
@@ -24,7 +24,7 @@ class Settings:
             client took over; two such clients would fight.
         on_connected: Called with each answer to a handshake; must not block or raise.
         connect: How to open a WebSocket; ``None``: over TCP and TLS.
-        uniform: The randomness of reconnecting.
+        uniform: The randomness of waiting before another attempt.
     """
 
     url: str
@@ -36,5 +36,5 @@ class Settings:
     reconnect_when_replaced: bool = False
     on_connected: OnConnected | None = None
     connect: Connector | None = None
-    uniform: Uniform | None = None
+    uniform: Uniform = system_uniform
     wall: WallClock = wall_seconds

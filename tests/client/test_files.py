@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vance_sdk.wire.json import JsonObject
 from vancetope.client.documents import decode, media_type
 from vancetope.client.files import iso, read_file, write_file
-from vancetope.client.roots import JsonObject, Roots, ToolError
+from vancetope.client.roots import Roots, ToolError
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from vance_sdk.wire.json import JsonObject
 from vancetope.client import walk
 from vancetope.client.files import read_file
 from vancetope.client.globs import Patterns
 from vancetope.client.listing import list_files
-from vancetope.client.roots import JsonObject, Roots, ToolError
+from vancetope.client.roots import Roots, ToolError
 from vancetope.client.walk import Walk
 
 TREE = (

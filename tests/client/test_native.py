@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from vance_sdk.wire.json import JsonObject
 from vancetope.client.native import Roots, ToolError, native_tools
-from vancetope.client.roots import JsonObject
 
 
 @pytest.mark.requirement("000-2-client-native-tools")
@@ -58,11 +58,11 @@ def test_a_tool_runs_on_its_arguments_and_null_means_not_given(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        ({}, "missing argument path; takes path, max_bytes"),
-        ({"path": "a", "mode": 1}, "unknown argument mode; takes path, max_bytes"),
-        ({"path": None}, "path must be a text (got None)"),
-        ({"path": ["a"]}, "path must be a text (got ['a'])"),
-        ({"path": "a", "max_bytes": True}, "max_bytes must be a whole number"),
+        ({}, "argument path is missing"),
+        (
+            {"path": "a", "mode": 1},
+            "unknown argument 'mode' (it takes path, max_bytes)",
+        ),
         ({"path": "a", "max_bytes": 0}, "max_bytes must be from 1 to 8388608 (got 0)"),
     ],
 )
@@ -74,7 +74,8 @@ def test_arguments_that_do_not_fit_are_refused_by_name(
     with pytest.raises(ToolError) as refused:
         tool.run(args)
 
-    assert refused.value.message.startswith(f"read_local_file: {complaint}")
+    assert refused.value.message == f"read_local_file: {complaint}"
+    assert refused.value.code == "failed"
 
 
 def test_an_error_is_json_whatever_the_root_is_called(tmp_path: Path) -> None:

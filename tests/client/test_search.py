@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from vance_sdk.wire.json import Json, JsonObject
 from vancetope.client import search
-from vancetope.client.roots import Json, JsonObject, Roots, ToolError
+from vancetope.client.roots import Roots, ToolError
 from vancetope.client.search import search_files
 
 

@@ -109,6 +109,7 @@ class FakeBrain:
     answers_handshake: bool = True
     ignored: set[str] = attrs.field(factory=set)
     errors: dict[str, Error] = attrs.field(factory=dict)
+    errors_once: dict[str, list[Error]] = attrs.field(factory=dict)
     drops_on: set[str] = attrs.field(factory=set)
     verdicts: tuple[Verdict, ...] | None = None
     acks_results: bool = True
@@ -117,6 +118,7 @@ class FakeBrain:
     handshakes: list[Handshake] = attrs.field(factory=list)
     opened_at: list[float] = attrs.field(factory=list)
     frames: list[Inbound] = attrs.field(factory=list)
+    frames_at: list[float] = attrs.field(factory=list)
     sessions: dict[str, Session] = attrs.field(factory=dict)
     processes: dict[str, Process] = attrs.field(factory=dict)
     keys: dict[str, str] = attrs.field(factory=dict)
@@ -216,6 +218,7 @@ class FakeBrain:
                 else:
                     frame = decode_inbound(text)
                     self.frames.append(frame)
+                    self.frames_at.append(trio.current_time())
                     self._tell()
                     if not await self._answer(session, pipe, frame):
                         return
@@ -294,14 +297,18 @@ class FakeBrain:
         if isinstance(frame, Disconnect):
             await pipe.close(CloseCode.NORMAL, "")
             return False
-        answer = self.errors.get(frame.TYPE) or self._act(frame)
+        answer = self._error_for(frame) or self._act(frame)
         if answer is not None:
             await pipe.send(encode(attrs.evolve(answer, reply_to=frame.id)))
         if isinstance(frame, ProcessStart) and isinstance(answer, ProcessStatus):
             await self._run(frame, answer.think_process_id)
-        if isinstance(frame, ToolResult):
+        if isinstance(frame, ToolResult) and not isinstance(answer, Error):
             await self._take_result(frame)
         return True
+
+    def _error_for(self, frame: Inbound) -> Error | None:
+        once = self.errors_once.get(frame.TYPE)
+        return once.pop(0) if once else self.errors.get(frame.TYPE)
 
     def _act(self, frame: Inbound) -> Outbound | None:
         match frame:

@@ -52,9 +52,8 @@ async def serving(
         net.brain.url,
         token=TOKEN,
         connect=net.connect,
-        uniform=lowest,
         tools=tools,
-        **kw,  # type: ignore[arg-type]
+        **{"uniform": lowest, **kw},  # type: ignore[arg-type]
     ) as client:
         await client.wait_connected()
         yield client
@@ -155,7 +154,6 @@ async def test_what_a_tool_raises_is_its_answer_and_the_client_goes_on(
     ("value", "message"),
     [
         ({1, 2}, "cannot be written as JSON"),
-        ("x" * 300_000, "is 300002 bytes long, over 262144 bytes"),
         ({"a": "\ud800"}, "cannot be written as JSON"),
     ],
 )
@@ -171,6 +169,25 @@ async def test_a_result_no_frame_can_carry_is_a_failure_that_says_why(
 
     assert code == "failed"
     assert message in text
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 300_000, ["x" * 300_000], {"text": "x" * 2_000_000}]
+)
+async def test_a_result_too_long_for_a_frame_is_cut_and_says_so(
+    net: MemoryNet, autojump_clock: Clock, value: Json
+) -> None:
+    async def give(args: dict[str, Json]) -> Json:
+        return value
+
+    async with serving(net, LocalTool(name="give", run=give)) as client:
+        await net.brain.request("give")
+        [result] = await results(net.brain)
+        await client.processes()
+
+    assert result.error is None
+    assert isinstance(result.result, dict)
+    assert result.result["truncated"] is True
 
 
 async def test_a_result_too_deep_for_a_frame_is_a_failure(
@@ -233,17 +250,18 @@ async def test_a_result_is_kept_and_sent_again_until_it_is_acknowledged(
     assert brain.handshakes[2].inflight is None
 
 
+@pytest.mark.parametrize("code", ["not_found", "bad_message", "forbidden"])
 async def test_a_result_the_brain_does_not_want_is_forgotten(
-    net: MemoryNet, autojump_clock: Clock
+    net: MemoryNet, autojump_clock: Clock, code: str
 ) -> None:
     gate, brain = Gate(), net.brain
     gate.open.set()
-    brain.errors["tool-result"] = Error(code="not_found", message="not yours")
+    brain.errors["tool-result"] = Error(code=code, message="not yours")
 
     async with serving(net, gate.tool()) as client:
         await brain.request("gate")
         await results(brain, 1)
-        await trio.sleep(1)
+        await trio.sleep(60)
         await brain.drop()
         await trio.sleep(1)
         await client.processes()

@@ -6,6 +6,8 @@
 - ``errors``, ``limits``: codes, close codes and numbers both sides keep to
 - ``digest``: fingerprints of arguments and of tool definitions
 - ``schema``: JSON Schema of every message, made from the classes
+- ``json``: the types of JSON values
+- ``arguments``, ``truncate``: a tool's arguments checked, its result cut
 
 Nothing is imported here: the codec costs what cattrs costs, the limits nothing.
 """

@@ -22,8 +22,8 @@ from vance_sdk.wire.errors import (
     ProtocolError,
 )
 from vance_sdk.wire.hooks import Mismatch, strict_converter, wrong
+from vance_sdk.wire.json import Json
 from vance_sdk.wire.limits import FRAME_BYTES, JSON_DEPTH
-from vance_sdk.wire.messages.common import Json
 from vance_sdk.wire.messages.tables import INBOUND, OUTBOUND, Inbound, Outbound
 
 M = TypeVar("M")

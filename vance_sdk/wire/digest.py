@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from vance_sdk.wire.messages.common import Json
+from vance_sdk.wire.json import Json
 from vance_sdk.wire.messages.handshake import ClientTool
 
 

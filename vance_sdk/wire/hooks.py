@@ -13,7 +13,8 @@ from cattrs import BaseConverter, ClassValidationError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
-from vance_sdk.wire.messages.common import Frame, Json, wire_name
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import Frame, wire_name
 
 T = TypeVar("T")
 Structure: TypeAlias = Callable[[object, object], object]

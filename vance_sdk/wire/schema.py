@@ -11,7 +11,8 @@ from typing import Final, Literal, Union, get_args, get_origin
 import attrs
 import orjson
 
-from vance_sdk.wire.messages.common import Frame, Json, wire_name
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import Frame, wire_name
 from vance_sdk.wire.messages.tables import INBOUND, OUTBOUND
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

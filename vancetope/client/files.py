@@ -9,9 +9,9 @@ import secrets
 import stat
 from datetime import UTC, datetime
 
+from vance_sdk.wire.json import JsonObject
 from vancetope.client import documents
 from vancetope.client.roots import (
-    JsonObject,
     Place,
     Roots,
     ToolError,

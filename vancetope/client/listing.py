@@ -2,10 +2,11 @@
 
 import os
 
+from vance_sdk.wire.json import Json, JsonObject
 from vancetope.client import documents
 from vancetope.client.files import iso
 from vancetope.client.globs import Patterns
-from vancetope.client.roots import Json, JsonObject, Roots
+from vancetope.client.roots import Roots
 from vancetope.client.walk import ANSWER_BYTES, Found, Walk
 
 LIST_LIMIT = 2000

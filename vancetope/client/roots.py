@@ -12,12 +12,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
 import attrs
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
-JsonObject: TypeAlias = dict[str, Json]
 ErrorCode = Literal["failed", "rejected"]
 
 DIR_FLAGS = (

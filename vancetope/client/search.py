@@ -2,10 +2,11 @@
 
 import attrs
 
+from vance_sdk.wire.json import Json, JsonObject
 from vancetope.client import documents
 from vancetope.client.files import read_up_to
 from vancetope.client.globs import Patterns
-from vancetope.client.roots import Json, JsonObject, Roots, ToolError, open_file
+from vancetope.client.roots import Roots, ToolError, open_file
 from vancetope.client.walk import ANSWER_BYTES, Found, Walk
 
 SEARCH_LIMIT = 200

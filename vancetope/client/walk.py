@@ -7,9 +7,9 @@ from pathlib import PurePath
 
 import attrs
 
+from vance_sdk.wire.json import Json
 from vancetope.client.globs import Patterns
 from vancetope.client.roots import (
-    Json,
     Place,
     Roots,
     ToolError,

@@ -7,13 +7,13 @@ from typing import cast
 import attrs
 import trio
 
+from vance_sdk.wire.truncate import truncated
 from vancetope.clock import Clock
 from vancetope.errors import ToolFailed
 from vancetope.model.json import Json, JsonObject
 from vancetope.tools.builtins import BuiltIn, built_ins
 from vancetope.tools.outcome import Failed, FailureCode, Outcome, Succeeded
 from vancetope.tools.servers import ServerTool
-from vancetope.tools.trim import trimmed
 
 #: Runs a function that computes; a seam, since virtual time passes while threads work.
 RunCpu = Callable[[Callable[[], Json]], Awaitable[Json]]
@@ -43,7 +43,7 @@ class LocalTool:
                 result = await made if isinstance(made, Awaitable) else made
         except ToolFailed as exc:
             return Failed(code=FailureCode.FAILED, message=exc.message)
-        return Succeeded(result=trimmed(result, self._limit))
+        return Succeeded(result=truncated(result, self._limit))
 
 
 def local_tools(

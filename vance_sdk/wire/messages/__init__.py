@@ -1,5 +1,6 @@
 """Every message of the protocol as a frozen class (PROTOCOL.md section 2)."""
 
+from vance_sdk.wire.json import Json
 from vance_sdk.wire.messages.common import (
     BlobHandle,
     BrainFrame,
@@ -7,7 +8,6 @@ from vance_sdk.wire.messages.common import (
     Effect,
     Evidence,
     Frame,
-    Json,
     Project,
 )
 from vance_sdk.wire.messages.handshake import (

@@ -8,9 +8,6 @@ from typing import ClassVar, Literal, TypeAlias
 
 import attrs
 
-Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-"""Any JSON value, passed through as it is."""
-
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """What running a tool twice would do (PROTOCOL.md section 3)."""
 

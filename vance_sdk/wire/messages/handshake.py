@@ -4,7 +4,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 import attrs
 
-from vance_sdk.wire.messages.common import BrainFrame, Effect, Frame, Json, Project
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import BrainFrame, Effect, Frame, Project
 
 
 @attrs.frozen(kw_only=True)

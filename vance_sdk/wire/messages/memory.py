@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import attrs
 
-from vance_sdk.wire.messages.common import BrainFrame, Frame, Json
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import BrainFrame, Frame
 
 
 @attrs.frozen(kw_only=True)

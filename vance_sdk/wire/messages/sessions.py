@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import attrs
 
-from vance_sdk.wire.messages.common import BrainFrame, Cause, Frame, Json, wire
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import BrainFrame, Cause, Frame, wire
 
 
 @attrs.frozen(kw_only=True)

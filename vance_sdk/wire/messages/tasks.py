@@ -4,12 +4,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 import attrs
 
+from vance_sdk.wire.json import Json
 from vance_sdk.wire.messages.common import (
     BrainFrame,
     Cause,
     Evidence,
     Frame,
-    Json,
     wire,
 )
 

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import attrs
 
-from vance_sdk.wire.messages.common import BrainFrame, Effect, Frame, Json
+from vance_sdk.wire.json import Json
+from vance_sdk.wire.messages.common import BrainFrame, Effect, Frame
 
 
 @attrs.frozen(kw_only=True)

@@ -6,15 +6,21 @@ from typing import TypeAlias
 
 import attrs
 
+from vance_sdk.wire.arguments import (
+    BadArguments,
+    checked,
+    object_schema,
+    whole_number,
+)
 from vancetope.clock import Clock, SystemClock
+from vancetope.errors import ToolFailed
 from vancetope.model.json import Json, JsonObject
-from vancetope.tools.builtins.arguments import validate_arguments
 from vancetope.tools.builtins.keywords import extract_keywords
 from vancetope.tools.builtins.now import now
 from vancetope.tools.builtins.outline import outline_document
 from vancetope.tools.builtins.summary import summarize_text
 
-__all__ = ["BUILTINS", "BuiltIn", "built_ins", "validate_arguments"]
+__all__ = ["BUILTINS", "BuiltIn", "built_ins"]
 
 Run: TypeAlias = "Callable[..., Json | Awaitable[Json]]"
 
@@ -39,9 +45,10 @@ class BuiltIn:
         Raises:
             ToolFailed: the arguments do not fit the schema.
         """
-        return partial(
-            self.run, **validate_arguments(self.name, self.input_schema, args)
-        )
+        try:
+            return partial(self.run, **checked(self.input_schema, args))
+        except BadArguments as error:
+            raise ToolFailed(f"{self.name}: {error}") from None
 
 
 def built_ins(clock: Clock) -> dict[str, BuiltIn]:
@@ -51,7 +58,7 @@ def built_ins(clock: Clock) -> dict[str, BuiltIn]:
         BuiltIn(
             name="now",
             description="The current date and time in a time zone",
-            input_schema=_schema(
+            input_schema=object_schema(
                 [],
                 zone={
                     "type": "string",
@@ -63,51 +70,37 @@ def built_ins(clock: Clock) -> dict[str, BuiltIn]:
         BuiltIn(
             name="extract_keywords",
             description="The words and phrases a text is about, best first",
-            input_schema=_schema(["text"], text=text, count=_number(1, 100, 8)),
+            input_schema=object_schema(
+                ["text"], text=text, count=whole_number(1, 100, 8)
+            ),
             run=extract_keywords,
             cpu=True,
         ),
         BuiltIn(
             name="summarize_text",
             description="The most telling sentences of a text, in its order",
-            input_schema=_schema(["text"], text=text, sentences=_number(1, 50, 3)),
+            input_schema=object_schema(
+                ["text"], text=text, sentences=whole_number(1, 50, 3)
+            ),
             run=summarize_text,
             cpu=True,
         ),
         BuiltIn(
             name="outline_document",
             description="A document's title, first paragraph, headings and links",
-            input_schema=_schema(
+            input_schema=object_schema(
                 ["text"],
                 text=text,
                 name={"type": "string", "description": "The file's name"},
                 media_type={"type": "string"},
-                max_headings=_number(0, 1000, 50),
-                max_links=_number(0, 1000, 50),
+                max_headings=whole_number(0, 1000, 50),
+                max_links=whole_number(0, 1000, 50),
             ),
             run=outline_document,
             cpu=True,
         ),
     ]
     return {tool.name: tool for tool in tools}
-
-
-def _schema(required: list[str], **properties: JsonObject) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _number(least: int, most: int, default: int) -> JsonObject:
-    return {
-        "type": "integer",
-        "minimum": least,
-        "maximum": most,
-        "default": default,
-    }
 
 
 BUILTINS = built_ins(SystemClock())

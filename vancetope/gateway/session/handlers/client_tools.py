@@ -12,11 +12,11 @@ from vance_sdk.wire.messages.tools import (
     ToolResult,
     ToolResultAck,
 )
+from vance_sdk.wire.truncate import truncated
 from vancetope.gateway.session.context import Session
 from vancetope.model.json import Json
 from vancetope.processes import calls as call_rows
 from vancetope.tools.outcome import Failed, FailureCode, Outcome, Succeeded
-from vancetope.tools.trim import trimmed
 
 _CODES: Final = {code.value: code for code in FailureCode}
 
@@ -37,7 +37,7 @@ def outcome_of(message: ToolResult, limit: int) -> Outcome:
     """What a `tool-result` says; a plain string as error has the code `failed`."""
     error = message.error
     if error is None:
-        return Succeeded(result=trimmed(message.result, limit))
+        return Succeeded(result=truncated(message.result, limit))
     if isinstance(error, str):
         return Failed(code=FailureCode.FAILED, message=error)
     return Failed(
