@@ -33,13 +33,13 @@ from vancetope.gateway.http_side import load_app
 from vancetope.gateway.listener import Listener
 from vancetope.gateway.session.connection import serve_connection
 from vancetope.gateway.session.context import Hub
-from vancetope.processes import calls as call_rows
 from vancetope.processes.commands.start import Starter
 from vancetope.processes.conclude import Concluder
 from vancetope.processes.engines.workflow import WorkflowEngine
 from vancetope.processes.recovery import recover
 from vancetope.processes.scheduler.desk import Desk
 from vancetope.processes.scheduler.loop import Scheduler
+from vancetope.processes.scheduler.results import Results
 from vancetope.processes.scheduler.steps import Steps
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.processes.workflows.library import WorkflowLibrary
@@ -121,7 +121,7 @@ def assemble(
     engines = {engine.name: engine}
 
     async def report(call_id: str, outcome: Outcome) -> None:
-        await store.write(lambda tx: call_rows.server_result(tx, call_id, outcome))
+        await results.from_server(call_id, outcome)
 
     router = Router(
         clients=clients,
@@ -154,6 +154,7 @@ def assemble(
         concluder=Concluder(store, engines),
         own_only=own_only,
     )
+    results = Results(store, steps, scheduler.serves)
     hub = Hub(
         config=config,
         clock=clock,
@@ -165,6 +166,7 @@ def assemble(
         router=router,
         timers=timers,
         desk=desk,
+        results=results,
         starter=Starter(store, clock, library, engine),
     )
     return Brain(

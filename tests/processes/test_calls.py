@@ -8,12 +8,10 @@ import trio
 from trio.testing import MockClock
 
 from tests.support.brain import running_brain, settled
-from vancetope.model.records import CallRecord
 from vancetope.model.status import CALL_MOVES, CallState, TaskStatus
 from vancetope.processes import calls as call_rows
 from vancetope.processes.calls.results import ATTEMPTS
-from vancetope.processes.scheduler.desk import Routed
-from vancetope.processes.scheduler.steps import Steps
+from vancetope.processes.scheduler.steps import Begun, Steps
 from vancetope.store.queries import calls, tasks
 
 FLOWS = {
@@ -96,16 +94,16 @@ async def test_a_call_that_is_cancelled_before_it_leaves_is_not_sent(
     monkeypatch: pytest.MonkeyPatch,
     autojump_clock: MockClock,
 ) -> None:
-    whole = Steps._send
+    whole = Steps.send
     async with running_brain(tmp_path, workflows=FLOWS) as brain:
         laptop = await brain.connect("laptop", tools=["read"], vtp=vtp)
         page = await brain.connect("page")
 
-        async def send(self: Steps, call: CallRecord, routed: Routed) -> None:
-            await page.ask("process-stop", thinkProcessId=call.process_id)
-            await whole(self, call, routed)
+        async def send(self: Steps, begun: Begun) -> None:
+            await page.ask("process-stop", thinkProcessId=begun.call.process_id)
+            await whole(self, begun)
 
-        monkeypatch.setattr(Steps, "_send", send)
+        monkeypatch.setattr(Steps, "send", send)
         process = await page.start("read")
         await brain.until_status(process, "stopped")
         await settled()

@@ -98,10 +98,12 @@ class Tx:
     Attributes:
         conn: the writer's connection, inside this job's savepoint.
         now_ms: when the job began, UTC epoch milliseconds.
+        here: the job runs in the event loop, not on the writer's thread.
     """
 
     conn: sqlite3.Connection
     now_ms: int
+    here: bool = False
     _events: list[Event] = attrs.field(factory=list)
 
     def emit(
@@ -148,6 +150,10 @@ class Tx:
         event = Event(kind=kind, at=self.now_ms, process_id=process_id, body=body)
         if event not in self._events:
             self._events.append(event)
+
+    def hints(self, kind: str) -> list[Event]:
+        """The hints of this kind that the job has given, in order."""
+        return [event for event in self._events if not event.seq and event.kind == kind]
 
     def events(self) -> list[Event]:
         """What this job emitted, in order."""
@@ -236,20 +242,25 @@ class Batch:
         """
         conn.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         try:
-            if self.stage(conn):
+            if self.stage(conn, here=False):
                 self.finish(conn)
         finally:
             conn.execute("PRAGMA busy_timeout = 0")
 
-    def stage(self, conn: sqlite3.Connection) -> bool:
+    def stage(self, conn: sqlite3.Connection, *, here: bool = True) -> bool:
         """Run the jobs up to the commit, without waiting for anything.
+
+        Args:
+            conn: the writer's connection.
+            here: this is the event loop.
 
         Returns:
             Whether there is something for `finish`.  If not, every job is settled, or
             another program has the lock (`locked`) and none has been begun.
         """
         self.locked = False
-        staged = self._stage(conn, self.jobs, self.monotonic() + self.seconds)
+        end = self.monotonic() + self.seconds
+        staged = self._stage(conn, self.jobs, end, here=here)
         self._staged = staged
         return staged is not None
 
@@ -264,12 +275,12 @@ class Batch:
         staged, self._staged = self._staged, None
         again = [] if staged is None else self._end(conn, staged)
         for job in again:
-            alone = self._stage(conn, [job], math.inf)
+            alone = self._stage(conn, [job], math.inf, here=False)
             if alone is not None:
                 self._end(conn, alone)
 
     def _stage(
-        self, conn: sqlite3.Connection, jobs: list[Job], end: float
+        self, conn: sqlite3.Connection, jobs: list[Job], end: float, *, here: bool
     ) -> "_Staged | None":
         try:
             _roll_back(conn)
@@ -283,7 +294,7 @@ class Batch:
         for job in jobs:
             if attempts and self.monotonic() >= end:
                 break
-            attempt = _attempt(conn, job, self.clock.now_ms())
+            attempt = _attempt(job, Tx(conn, self.clock.now_ms(), here))
             if not conn.in_transaction:
                 job.fail(self._blame(attempt.error))
                 return _Staged([], [earlier.job for earlier in attempts])
@@ -342,8 +353,8 @@ def rows_only(value: T) -> T:
     return value
 
 
-def _attempt(conn: sqlite3.Connection, job: Job, now_ms: int) -> _Attempt:
-    tx = Tx(conn, now_ms)
+def _attempt(job: Job, tx: Tx) -> _Attempt:
+    conn = tx.conn
     try:
         conn.execute("SAVEPOINT job")
         value = rows_only(job.fn(tx))

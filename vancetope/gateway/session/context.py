@@ -16,6 +16,7 @@ from vancetope.model.principal import Principal
 from vancetope.model.records import SessionRecord
 from vancetope.processes.commands.start import Starter
 from vancetope.processes.scheduler.desk import Desk
+from vancetope.processes.scheduler.results import Results
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.store.db import Store
 from vancetope.tools.clients import Clients, ConnectedClient
@@ -42,6 +43,7 @@ class Hub:
     router: Router
     timers: Timers
     desk: Desk
+    results: Results
     starter: Starter
     live: "dict[str, Session]" = attrs.field(factory=dict)
     arrived: trio.Event = attrs.field(factory=trio.Event)

@@ -64,6 +64,14 @@ class Sent:
     full: bool
 
 
+@attrs.frozen
+class Begun:
+    """A call that is `dispatched` in the store and leaves next."""
+
+    call: CallRecord
+    routed: Routed
+
+
 @attrs.frozen(kw_only=True)
 class _Look:
     """A ready task as it stands; `step` is None when making it takes a thread.
@@ -147,9 +155,8 @@ class Steps:
         if open_call is not None:
             # What was parked is what runs: its arguments stand on the row.
             step = attrs.evolve(step, args=open_call.args)
-        size = len(dumps(step.args).encode())
-        if size > ARGS_LIMIT_BYTES:
-            message = f"The arguments of {step.tool} are {size} bytes, over the limit"
+        if _is_too_big(step):
+            message = f"The arguments of {step.tool} are over {ARGS_LIMIT_BYTES} bytes"
             error: dict[str, Json] = {"code": "too_big", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
@@ -174,7 +181,7 @@ class Steps:
             if call is None:
                 self.router.release(call_id)
         if call is not None:
-            await self._send(call, routed)
+            await self.send(Begun(call, routed))
         return Sent(place, full=False)
 
     def _routed(self, look: "_Look", step: CallTool) -> Routed | None:
@@ -185,8 +192,36 @@ class Steps:
             lambda conn: self.desk.route(conn, look.process, step)
         )
 
-    async def _send(self, call: CallRecord, routed: Routed) -> None:
-        client = routed.client
+    def begin_at_once(self, tx: Tx, task: TaskRecord) -> "Begun | None":
+        """Begin a ready task inside a transaction, if its call can leave right away.
+
+        Returns:
+            What to `send` after the commit; None when the task is left to `run`.
+        """
+        look = self._look(tx.conn, task)
+        if look is None or look.call is not None or look.routed is None:
+            return None
+        routed, step = look.routed, look.step
+        if not isinstance(step, CallTool) or _is_too_big(step):
+            return None
+        if not isinstance(routed.decision, OnServer | OnClient):
+            return None
+        call_id = ids.new_id(ids.CALL, self.clock)
+        if not self.router.reserve(routed.client, call_id):
+            return None
+        try:
+            call = _begin(tx, task, _wanted(call_id, step, routed, None), routed)
+        except BaseException:
+            self.router.release(call_id)
+            raise
+        if call is None:
+            self.router.release(call_id)
+            return None
+        return Begun(call, routed)
+
+    async def send(self, begun: "Begun") -> None:
+        """Let a call leave whose dispatch is committed."""
+        call, client = begun.call, begun.routed.client
         if client is not None and (
             self.desk.clients.by_session(client.session_id) is not client
         ):
@@ -320,6 +355,10 @@ def _begin(
 ) -> CallRecord | None:
     with Flow.of(tx, task.process_id) as flow:
         return call_rows.begin(flow, task, wanted, routed.decision, routed.client)
+
+
+def _is_too_big(step: CallTool) -> bool:
+    return len(dumps(step.args).encode()) > ARGS_LIMIT_BYTES
 
 
 def _stays(call: CallRecord | None) -> bool:

@@ -25,9 +25,7 @@ async def result(session: Session, message: ToolResult) -> list[Outbound]:
     """`tool-result`: acknowledged after the commit (D1)."""
     hub, call_id = session.hub, message.request_id
     outcome = outcome_of(message, hub.config.limits.inline_result_bytes)
-    await hub.store.write(
-        lambda tx: call_rows.client_result(tx, call_id, session.record.id, outcome)
-    )
+    await hub.results.from_client(call_id, session.record.id, outcome)
     hub.timers.call_over(call_id)
     hub.router.release(call_id)
     return [ToolResultAck(request_id=call_id)] if session.vtp else []
