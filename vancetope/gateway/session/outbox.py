@@ -41,11 +41,13 @@ class Outbox:
             return
         self._frames.append(frame)
         self._filled.set()
+        if len(self._frames) >= BUSY and self._room.is_set():
+            self._room = trio.Event()
 
     async def room(self) -> None:
         """Wait until the client has read most of what it was sent."""
+        # One event for all who wait: the reader and the projection both do.
         while len(self._frames) >= BUSY:
-            self._room = trio.Event()
             await self._room.wait()
 
     async def get(self) -> Outbound:

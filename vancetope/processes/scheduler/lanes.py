@@ -53,6 +53,9 @@ class Lanes:
     def hold(self, lane: Lane, place: str) -> None:
         """The lane's tasks would go to `place`, which is full."""
         self._ready.pop(lane, None)
+        before = self._holder.get(lane)
+        if before is not None:
+            self._held[before].pop(lane, None)
         self._holder[lane] = self._place[lane] = place
         self._held.setdefault(place, OrderedDict())[lane] = None
 
