@@ -58,5 +58,5 @@ def outcome_unknown(tool: str, evidence: str) -> Cause:
         kind=CauseKind.OUTCOME_UNKNOWN,
         what=f"Outcome unknown of Tool: {tool} ({evidence})",
         key=tool,
-        wakes_on="a late result, or a decision by task-approve",
+        wakes_on="a late result, or task-cancel",
     )

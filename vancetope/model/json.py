@@ -13,6 +13,21 @@ def dumps(value: Json) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
+def is_deeper(value: Json, levels: int) -> bool:
+    """Whether a value nests objects and lists more than `levels` deep."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, dict | list)
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+        if not level:
+            return False
+    return any(isinstance(parent, dict | list) for parent in level)
+
+
 def loads(text: str | bytes) -> Json:
     """The value of a JSON text.
 

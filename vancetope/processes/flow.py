@@ -233,13 +233,8 @@ class Flow:
 
     def dependency_of(self, task: TaskRecord) -> Cause:
         """The cause of a task whose first open dependency is this one."""
-        waiting = (
-            found
-            for found in tasks.dependencies(self.tx.conn, task.id)
-            if found.status not in TASK_ENDED
-        )
-        first = next(waiting, None)
-        return causes.READY if first is None else causes.dependency(first.key)
+        key = tasks.first_open_dependency(self.tx.conn, task.id)
+        return causes.READY if key is None else causes.dependency(key)
 
     def _finished_parent(self, child: TaskRecord) -> TaskRecord | None:
         """The parent, if this was the last child it waited for."""

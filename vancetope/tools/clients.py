@@ -4,7 +4,7 @@ In memory only: after a restart nobody is connected until they say so again.
 Changes are told on the bus as hints without a row.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
 
 import attrs
@@ -193,6 +193,16 @@ class Clients:
         # middle of a commit has looked at a smaller number than is free now.
         self._publish(WINDOW_FREED, client, {"client": client.key})
 
+    def remind(self, tools: Iterable[str]) -> None:
+        """Tell of every client that still offers one of these tools.
+
+        For calls that were put back because another client has gone: they wait for a
+        client that is there already.
+        """
+        wanted = set(tools)
+        for client in self.all():
+            self._changed(client, {}, wanted & client.offers.keys())
+
     def by_session(self, session_id: str) -> ConnectedClient | None:
         """The connection of a session."""
         return self._sessions.get(session_id)
@@ -210,13 +220,12 @@ class Clients:
         return self._sessions.get(client.session_id) is client
 
     def _changed(
-        self,
-        client: ConnectedClient,
-        before: Mapping[str, Offer],
-        after: Mapping[str, Offer],
+        self, client: ConnectedClient, before: Collection[str], after: Collection[str]
     ) -> None:
-        gained: list[Json] = [*sorted(after.keys() - before.keys())]
-        lost: list[Json] = [*sorted(before.keys() - after.keys())]
+        gained: list[Json] = [*sorted(set(after) - set(before))]
+        lost: list[Json] = [*sorted(set(before) - set(after))]
+        if not gained and not lost:
+            return
         body: dict[str, Json] = {"client": client.key, "gained": gained, "lost": lost}
         self._publish(CHANGED, client, body)
 

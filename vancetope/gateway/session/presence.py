@@ -10,8 +10,10 @@ import trio
 from vance_sdk.wire.limits import CloseCode
 from vancetope.errors import BrainError
 from vancetope.gateway.session.context import Session
+from vancetope.gateway.websocket import TOO_BIG
 from vancetope.processes import calls
 from vancetope.processes.commands.sessions import leave
+from vancetope.store.db import Tx
 
 logger = logging.getLogger(__name__)
 
@@ -95,10 +97,16 @@ async def depart(session: Session) -> None:
     if hub.live.get(record.id) is session:
         del hub.live[record.id]
     hub.clients.detach(session.client)
+    ended = session.ws.ended
+    limit = hub.config.gateway.frame_bytes
+
+    def go(tx: Tx) -> bool:
+        if ended is not None and ended.code == TOO_BIG:
+            calls.over_limit(tx, record.id, limit)
+        return leave(tx, record, disconnect=session.left)
+
     try:
-        left = await hub.store.write(
-            lambda tx: leave(tx, record, disconnect=session.left)
-        )
+        left = await hub.store.write(go)
     except BrainError as exc:
         # A Brain whose disk is full; at its next start it finds the calls held.
         logger.warning("session.leave_failed %s: %s", record.id, exc)

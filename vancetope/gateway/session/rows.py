@@ -10,7 +10,7 @@ from vance_sdk.wire.messages.handshake import ActiveProcess
 from vance_sdk.wire.messages.processes import ProcessDetail, ProcessRow, ProcessStatus
 from vance_sdk.wire.messages.tasks import TaskRow, TaskUpdate
 from vancetope.model.cause import Cause
-from vancetope.model.json import Json, dumps
+from vancetope.model.json import Json, dumps, is_deeper
 from vancetope.model.records import ProcessRecord, TaskRecord
 from vancetope.model.status import PROCESS_ENDED, TASK_ENDED, TaskStatus
 from vancetope.store import Connection
@@ -18,6 +18,8 @@ from vancetope.store.queries import processes, tasks
 
 #: Results that are shown inside a frame; longer ones are cut (PROTOCOL D11).
 INLINE_BYTES: Final = 256 * 1024
+#: Levels of nesting that are shown; a frame may have 64, its own included.
+SHOWN_LEVELS: Final = 48
 #: What is shown of a longer one.
 HEAD_CHARS: Final = 4096
 #: Rows of one list frame, in bytes of JSON, so that it stays under the frame limit.
@@ -34,7 +36,7 @@ def shown(result: Json, limit: int = INLINE_BYTES) -> Json:
         return None
     text = dumps(result)
     size = len(text.encode())
-    if size <= limit:
+    if size <= limit and not is_deeper(result, SHOWN_LEVELS):
         return result
     return {"truncated": True, "total_bytes": size, "head": text[:HEAD_CHARS]}
 

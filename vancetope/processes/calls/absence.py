@@ -1,5 +1,7 @@
 """Calls whose client, time or Brain has gone: held, parked, or honestly unknown."""
 
+from typing import Final
+
 from vancetope.model.json import JsonObject
 from vancetope.model.principal import PrincipalKind
 from vancetope.model.records import CallRecord, TaskRecord
@@ -11,10 +13,14 @@ from vancetope.model.status import (
 )
 from vancetope.model.tool import Effect
 from vancetope.processes.calls.dispatch import CLIENT_GONE, SERVER, hold_for_client
-from vancetope.processes.calls.results import set_back, unknown
+from vancetope.processes.calls.results import end_failed, finish, set_back, unknown
 from vancetope.processes.flow import Flow
 from vancetope.store.db import Tx
 from vancetope.store.queries import calls, sessions, task_writes, tasks
+from vancetope.tools.outcome import Failed, FailureCode
+
+#: How often a client may drop during one call before its task fails.
+DROPS: Final = 50
 
 
 def dropped(tx: Tx, session_id: str, epoch: int) -> None:
@@ -35,8 +41,23 @@ def dropped(tx: Tx, session_id: str, epoch: int) -> None:
             for call in open_calls:
                 if call.effect is Effect.ONCE and call.journal_id is None:
                     unknown(flow, call, f"client {call.side} dropped during the call")
+                elif call.attempt >= DROPS:
+                    text = f"client {call.side} dropped {call.attempt} times during it"
+                    failure = Failed(code=FailureCode.FAILED, message=text)
+                    end_failed(flow, call, tasks.get(tx.conn, call.task_id), failure)
                 else:
                     hold_for_client(flow, call, None)
+
+
+def over_limit(tx: Tx, session_id: str, limit: int) -> None:
+    """The session's client was cut off because of a frame over the limit.
+
+    With one call under way that frame was its result: sent again it would be as long.
+    """
+    at_work = calls.at_work(tx.conn, session_id)
+    if len(at_work) == 1:
+        text = f"the result is in a frame over the limit of {limit} bytes"
+        finish(tx, at_work[0], Failed(code=FailureCode.FAILED, message=text))
 
 
 def not_sent(tx: Tx, sent: CallRecord) -> None:

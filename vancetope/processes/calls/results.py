@@ -86,12 +86,13 @@ def finish(tx: Tx, call: CallRecord, outcome: Outcome) -> None:
                 # then; an unknown outcome of any other effect is safe to run again.
                 set_back(flow, call, task, f"the client said: {failure.message}")
             case Failed() as failure:
-                _end_failed(flow, call, task, failure)
+                end_failed(flow, call, task, failure)
 
 
-def _end_failed(
+def end_failed(
     flow: Flow, call: CallRecord, task: TaskRecord | None, failure: Failed
 ) -> None:
+    """The call has ended without a result, and its task with it."""
     cancelled = failure.code is FailureCode.CANCELLED
     refused = failure.code in (FailureCode.REJECTED, FailureCode.APPROVAL_REQUIRED)
     state = CallState.REJECTED if refused else CallState.FAILED

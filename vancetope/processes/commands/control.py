@@ -162,6 +162,7 @@ def rerun(tx: Tx, who: Principal, task_id: str) -> Changed:
         message = "The process was stopped; start it anew"
         raise Conflict(message)
     with Flow.of(tx, task.process_id) as flow:
+        processes.set_result(tx.conn, process.id, None)  # it is no longer true
         if process.status in PROCESS_ENDED:
             flow.set_status(ProcessStatus.RUNNING)
         _reset_tree(flow, task)

@@ -5,7 +5,7 @@ from typing import Final
 import attrs
 
 from vancetope.clock import Clock
-from vancetope.errors import NotFound, Unavailable
+from vancetope.errors import Conflict, NotFound, Unavailable
 from vancetope.model import cause as causes
 from vancetope.model import ids
 from vancetope.model.json import JsonObject
@@ -23,6 +23,8 @@ from vancetope.store.queries import processes, task_writes
 #: A hint, before any other about the process: this Brain has started it.
 STARTED: Final = "process.started"
 TITLE_CHARS: Final = 80
+#: Tasks and dependencies of a plan that is written on the writer's thread.
+LARGE_PLAN: Final = 200
 NO_MODEL_FIX: Final = (
     "Name a workflow (`vancetope run digest`); a free goal needs a model, and this"
     " version of the Brain has none"
@@ -64,6 +66,7 @@ class Starter:
         Raises:
             NotFound: no such workflow; the nearest name is in `context.nearest`.
             Unavailable: a free goal without a model; a recipe.
+            Conflict: the key was used for another workflow.
             BadMessage: an input is missing or unknown.
             ConfigError: the workflow's file is broken and has no good version.
         """
@@ -83,8 +86,10 @@ class Starter:
         definition = to_json(workflow)
         plan = self.engine.plan(definition)
         record = self._record(who, request, workflow.id, workflow.goal, len(plan))
+        size = len(plan) + sum(len(node.depends_on) for node in plan)
         return await self.store.write(
-            lambda tx: self._insert(tx, record, request, definition, given, plan)
+            lambda tx: self._insert(tx, record, request, definition, given, plan),
+            long=size > LARGE_PLAN,
         )
 
     def _record(
@@ -134,6 +139,9 @@ class Starter:
         if key is not None:
             earlier = processes.by_idempotency_key(tx.conn, record.principal, key)
             if earlier is not None:
+                if earlier.workflow_id != record.workflow_id:
+                    message = f"The key was used for workflow {earlier.workflow_id}"
+                    raise Conflict(message)
                 return earlier
         processes.ensure_project(
             tx.conn, record.project_id, record.project_id, tx.now_ms

@@ -13,7 +13,7 @@ from vancetope.clock import Clock
 from vancetope.errors import Unavailable
 from vancetope.model import cause as causes
 from vancetope.model import ids
-from vancetope.model.json import Json, dumps
+from vancetope.model.json import Json, dumps, is_deeper
 from vancetope.model.records import CallRecord, ProcessRecord, TaskRecord
 from vancetope.model.status import (
     PROCESS_ENDED,
@@ -53,6 +53,7 @@ FAN_CHUNK: Final = 250
 FAN_LIMIT: Final = 10_000
 #: Arguments of one call, so that the request fits into a frame.
 ARGS_LIMIT_BYTES: Final = 1_000_000
+ARGS_LEVELS: Final = 60
 NOT_RUNNABLE: Final = PROCESS_ENDED | {ProcessStatus.PAUSED}
 
 
@@ -156,7 +157,10 @@ class Steps:
             # What was parked is what runs: its arguments stand on the row.
             step = attrs.evolve(step, args=open_call.args)
         if _is_too_big(step):
-            message = f"The arguments of {step.tool} are over {ARGS_LIMIT_BYTES} bytes"
+            message = (
+                f"The arguments of {step.tool} do not fit a request: at most"
+                f" {ARGS_LIMIT_BYTES} bytes, {ARGS_LEVELS} levels deep"
+            )
             error: dict[str, Json] = {"code": "too_big", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return None
@@ -358,7 +362,9 @@ def _begin(
 
 
 def _is_too_big(step: CallTool) -> bool:
-    return len(dumps(step.args).encode()) > ARGS_LIMIT_BYTES
+    """Whether the arguments do not fit into a frame, by their size or depth."""
+    args = step.args
+    return len(dumps(args).encode()) > ARGS_LIMIT_BYTES or is_deeper(args, ARGS_LEVELS)
 
 
 def _stays(call: CallRecord | None) -> bool:

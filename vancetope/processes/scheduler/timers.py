@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 WALL_LOOK_S: Final = 60.0
 #: Before another try, while the store cannot be written.
 RETRY_S: Final = 1.0
+#: A client that drops has this long to come back before others get its safe calls.
+#: An SDK client is back within a second, if it can be.
+GRACE_S: Final = 5.0
 
 
 @attrs.define(eq=False)
@@ -52,11 +55,13 @@ class Timers:
         self._live.pop(f"call {call_id}", None)
 
     def session_left(self, session_id: str) -> None:
-        """The resume window begins."""
+        """The resume window begins, and in it a moment for the client alone."""
+        self._set("grace", session_id, GRACE_S)
         self._set("session", session_id, self.resume_window_s)
 
     def session_back(self, session_id: str) -> None:
         """The session was resumed in time."""
+        self._live.pop(f"grace {session_id}", None)
         self._live.pop(f"session {session_id}", None)
 
     def look(self) -> None:
@@ -112,7 +117,7 @@ class Timers:
                 break
             _, count, kind, key = self._due[0]
             try:
-                await (self._overdue(key) if kind == "call" else self._lapsed(key))
+                await self._due_now(kind, key)
             except BrainError:
                 raise
             except Exception:
@@ -122,6 +127,20 @@ class Timers:
         now = self.clock.now_ms()
         for task in self.store.read(lambda conn: tasks.past_start_by(conn, now)):
             await self.store.write(partial(call_rows.expire, task_id=task.id))
+
+    async def _due_now(self, kind: str, key: str) -> None:
+        match kind:
+            case "call":
+                await self._overdue(key)
+            case "grace":
+                self._others_may(key)
+            case _:
+                await self._lapsed(key)
+
+    def _others_may(self, session_id: str) -> None:
+        """What its client did not finish may go to others that are there (D3)."""
+        lost = self.store.read(lambda conn: calls.at_work(conn, session_id))
+        self.router.clients.remind({call.tool for call in lost})
 
     async def _overdue(self, call_id: str) -> None:
         call = self.store.read(lambda conn: calls.get(conn, call_id))

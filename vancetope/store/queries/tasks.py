@@ -355,5 +355,15 @@ def dependencies(conn: sqlite3.Connection, task_id: str) -> list[TaskRecord]:
     return [_record(row) for row in rows]
 
 
+def first_open_dependency(conn: sqlite3.Connection, task_id: str) -> str | None:
+    """The key of the first task this one waits for that has not ended."""
+    row = conn.execute(
+        "SELECT t.key FROM task_dep d JOIN task t ON t.id = d.on_task_id"
+        " WHERE d.task_id = ? AND t.ended_at IS NULL ORDER BY t.rank LIMIT 1",
+        (task_id,),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def _prefixed(alias: str) -> str:
     return ", ".join(f"{alias}.{name.strip()}" for name in _COLUMNS.split(","))
