@@ -2,6 +2,7 @@
 
 import logging
 
+from vancetope.errors import StoreError, Unavailable
 from vancetope.model.status import CauseKind
 from vancetope.processes import calls as call_rows
 from vancetope.processes.flow import Flow
@@ -17,10 +18,18 @@ async def recover(store: Store) -> list[str]:
     Nobody is connected; what ran in the Brain is gone; a server that was down may be
     there now.
 
+    Raises:
+        StoreError: the database cannot be written.
+
     Returns:
         The sessions whose clients may still have calls: their resume window begins.
     """
-    return await store.write(_recover, long=True)
+    try:
+        return await store.write(_recover, long=True)
+    except Unavailable as exc:
+        fix = (exc.context or {}).get("fix", "")
+        message = f"{store.path}: {exc.message}"
+        raise StoreError(message, fix=str(fix)) from exc
 
 
 def _recover(tx: Tx) -> list[str]:

@@ -8,8 +8,8 @@ each other, and only the writer's connection checkpoints.
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,7 +18,7 @@ import attrs
 import trio
 
 from vancetope.clock import Clock
-from vancetope.errors import Unavailable
+from vancetope.errors import StoreError, Unavailable
 from vancetope.events import Bus
 from vancetope.store import opening
 from vancetope.store.batch import Tx, primary_code
@@ -31,6 +31,9 @@ __all__ = ["CheckResult", "Store", "Tx", "open_store"]
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+#: Result codes of a file that is not what it was.
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 #: Problems a check reports at most.
 PROBLEMS: Final = 20
@@ -94,10 +97,12 @@ class Store:
 
         Raises:
             Unavailable: the store is closed.
+            StoreError: the file is damaged.
             sqlite3.Error: what a statement raises; a write is such an error.
         """
         self._check_open()
-        return snapshot(self._reader, fn)
+        with self._damage_told():
+            return snapshot(self._reader, fn)
 
     async def query(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run `fn(conn)` on the readers' thread: for reads that take their time.
@@ -106,12 +111,14 @@ class Store:
 
         Raises:
             Unavailable: the store is closed.
+            StoreError: the file is damaged.
             sqlite3.Error: what a statement raises; a write is such an error.
         """
         self._check_open()
         async with self._slow_lock:
             self._check_open()
-            return await run_cancellable(self._slow, fn)
+            with self._damage_told():
+                return await run_cancellable(self._slow, fn)
 
     async def check(self) -> CheckResult:
         """Check the file on a connection of its own; logs and keeps the result.
@@ -129,6 +136,18 @@ class Store:
         else:
             logger.error("store.damaged: %s: %s", self.path, "; ".join(result.problems))
         return result
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        """Turn what SQLite says of a damaged file into a line with a fix."""
+        try:
+            yield
+        except sqlite3.DatabaseError as exc:
+            if primary_code(exc) not in _DAMAGE:
+                raise
+            msg = f"the database {self.path} is damaged: {exc}"
+            fix = "Stop the Brain and restore a backup."
+            raise StoreError(msg, fix=fix) from exc
 
     def _check_open(self) -> None:
         if self._closed:
