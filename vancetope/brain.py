@@ -167,7 +167,7 @@ def assemble(
         timers=timers,
         desk=desk,
         results=results,
-        starter=Starter(store, clock, library, engine),
+        starter=Starter(store, clock, library, engine, run_cpu),
     )
     return Brain(
         config=config,

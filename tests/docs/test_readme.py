@@ -10,6 +10,7 @@ import pytest
 from tests.support.processes import cli as run_cli
 from tests.support.processes import running
 from vancetope.cli.main import cli
+from vancetope.config.brain import load_brain_config
 from vancetope.config.home import bundled_dir
 from vancetope.config.tools import load_tools
 from vancetope.processes.workflows.parse import parse_workflow
@@ -92,3 +93,13 @@ def test_the_python_example_of_the_readme_runs(
         assert brain.end() == 0
 
     assert capsys.readouterr().out == "{'weigh': {'mass': 12.5, 'unit': 'kg'}}\n"
+
+
+def test_the_settings_of_the_readme_are_settings(tmp_path: Path) -> None:
+    text = next(block for block in blocks("yaml") if block.startswith("gateway:"))
+    file = tmp_path / "brain.yaml"
+    file.write_text(text, encoding="utf-8")
+
+    config = load_brain_config(file)
+
+    assert config.gateway.allowed_hosts == ("HOST",)

@@ -8,7 +8,7 @@ other tasks ran between the commit and the moment its caller hears of it.
 import random
 import secrets
 import shutil
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -110,7 +110,7 @@ class World:
         self.timers = Flags(store, self.clock, self.router, resume_window_s=900)
         self.shelf = Shelf()
         self.starter = Starter(
-            store, self.clock, cast("WorkflowLibrary", self.shelf), engine
+            store, self.clock, cast("WorkflowLibrary", self.shelf), engine, _read_here
         )
         engines = {engine.name: engine}
         desk = Desk(registry=REGISTRY, clients=self.clients, servers=self.servers)
@@ -288,3 +288,7 @@ async def _never(args: object) -> Outcome:
 
 async def _never_reports(call_id: str, outcome: Outcome) -> None:
     raise AssertionError("driven by hand")
+
+
+async def _read_here(work: Callable[[], Workflow | None]) -> Workflow | None:
+    return work()

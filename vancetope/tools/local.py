@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import attrs
 import trio
@@ -15,11 +15,13 @@ from vancetope.tools.builtins import BuiltIn, built_ins
 from vancetope.tools.outcome import Failed, FailureCode, Outcome, Succeeded
 from vancetope.tools.servers import ServerTool
 
+T = TypeVar("T")
+
 #: Runs a function that computes; a seam, since virtual time passes while threads work.
-RunCpu = Callable[[Callable[[], Json]], Awaitable[Json]]
+RunCpu = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
-async def in_thread(work: Callable[[], Json]) -> Json:
+async def in_thread(work: Callable[[], T]) -> T:
     """Compute in a worker thread; the loop goes on."""
     return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
 

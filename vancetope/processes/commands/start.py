@@ -1,5 +1,7 @@
 """Start a think process: a snapshot of its definition and every planned task."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import attrs
@@ -14,7 +16,7 @@ from vancetope.model.records import ProcessRecord
 from vancetope.model.status import ProcessStatus
 from vancetope.processes.engines.base import Engine, PlannedTask
 from vancetope.processes.flow import Flow
-from vancetope.processes.workflows.definition import to_json
+from vancetope.processes.workflows.definition import Workflow, to_json
 from vancetope.processes.workflows.inputs import resolve_inputs
 from vancetope.processes.workflows.library import WorkflowLibrary
 from vancetope.store.db import Store, Tx
@@ -29,6 +31,10 @@ NO_MODEL_FIX: Final = (
     "Name a workflow (`vancetope run digest`); a free goal needs a model, and this"
     " version of the Brain has none"
 )
+
+
+#: Runs what reads a file where it holds up nobody; a seam, like `store.runner`.
+ReadFile = Callable[[Callable[[], Workflow | None]], Awaitable[Workflow | None]]
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +65,7 @@ class Starter:
     clock: Clock
     library: WorkflowLibrary
     engine: Engine
+    read: ReadFile
 
     async def start(self, who: Principal, request: StartRequest) -> ProcessRecord:
         """Start a process, or find the one started under the same key.
@@ -76,7 +83,9 @@ class Starter:
         if request.workflow_id is None:
             message = "A free goal needs a model, and none is configured"
             raise Unavailable(message, fix=NO_MODEL_FIX)
-        workflow = self.library.get(request.workflow_id)
+        # A large file takes its time to be parsed.
+        wanted = partial(self.library.get, request.workflow_id)
+        workflow = await self.read(wanted)
         if workflow is None:
             near = self.library.nearest(request.workflow_id)
             hint = f"; did you mean {near}?" if near else ""
