@@ -16,11 +16,11 @@ import attrs
 import trio
 
 import vance_sdk
-from vance_sdk.address import parse_address
 from vance_sdk.awake import WallClock, wall_seconds
 from vance_sdk.commands import REQUEST_SECONDS, Commands, is_repeatable, with_key
 from vance_sdk.connection import Connection, open_connection
 from vance_sdk.errors import (
+    BadAddress,
     ConnectionLost,
     HandshakeRefused,
     NotConnected,
@@ -34,11 +34,12 @@ from vance_sdk.reconnect import (
     Uniform,
     is_final,
     is_session_gone,
+    is_unauthorized,
     system_uniform,
 )
 from vance_sdk.scopes import background_nursery
 from vance_sdk.serving import ToolServer
-from vance_sdk.settings import OnConnected, Settings
+from vance_sdk.settings import Credential, OnConnected, Settings, Token, Url
 from vance_sdk.transport import Connector
 from vance_sdk.wire.messages import (
     ClientInfo,
@@ -70,6 +71,8 @@ class Client(Commands):
     _settings: Settings
     _tools: dict[str, LocalTool]
     _server: ToolServer = attrs.field(init=False)
+    _credential: Credential = attrs.field(init=False)
+    _backoff: Backoff = attrs.field(init=False)
     _connection: Connection | None = attrs.field(init=False, default=None)
     _stopped: VanceError | None = attrs.field(init=False, default=None)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
@@ -82,6 +85,10 @@ class Client(Commands):
     def connected(self) -> bool:
         """Whether a connection is open now."""
         return self._connection is not None and self._connection.lost is None
+
+    def try_now(self) -> None:
+        """Wait no longer before the next attempt to connect."""
+        self._backoff.hurry()
 
     @property
     def tools(self) -> dict[str, LocalTool]:
@@ -106,6 +113,7 @@ class Client(Commands):
 
         Raises:
             HandshakeRefused, ConnectionLost: The Brain does not want this client.
+            BadAddress: The callable ``url`` named something else than a Brain.
             NotConnected: The client has ended.
         """
         while self._stopped is None:
@@ -216,6 +224,7 @@ class Client(Commands):
         self.session_id = opened.session_id
         self.problem = None
         self._connection = connection
+        self._credential.worked()
         self._server.connected(opened.verdicts)
         if self._settings.on_connected is not None:
             self._settings.on_connected(opened)
@@ -252,7 +261,9 @@ class Client(Commands):
             BadAddress: The settings name no Brain.
         """
         settings = self._settings
-        parse_address(settings.url, profile=settings.profile, name=settings.name)
+        settings.check()
+        self._credential = Credential(settings.token)
+        self._backoff = Backoff(settings.uniform)
         self._server = ToolServer(
             tools=self._tools,
             boot_id=settings.client.boot_id or "",
@@ -266,30 +277,32 @@ class Client(Commands):
 
     async def _stay_connected(self) -> None:
         """Connect again and again, until that cannot help any more."""
-        backoff = Backoff(self._settings.uniform)
         stay_replaced = not self._settings.reconnect_when_replaced
         with self._connecting:
             while self._stopped is None:
                 try:
-                    error = await self._connect_once(backoff)
+                    error = await self._connect_once()
                 except (ConnectionLost, HandshakeRefused) as failed:
                     error = failed
+                except BadAddress as bad:
+                    self._stop(bad)
+                    return
                 self.problem = error
                 if self.session_id is not None and is_session_gone(error):
                     self.session_id = self._last_seq = None
+                elif is_unauthorized(error) and self._credential.renew():
+                    pass
                 elif is_final(error, stay_replaced=stay_replaced):
                     self._stop(error)
-                await trio.sleep(backoff.next_delay(error))
+                await self._backoff.rest(error)
 
-    async def _connect_once(
-        self, backoff: Backoff
-    ) -> ConnectionLost | HandshakeRefused:
+    async def _connect_once(self) -> ConnectionLost | HandshakeRefused:
         settings = self._settings
         began: float | None = None
         try:
             async with open_connection(
-                settings.url,
-                token=settings.token,
+                settings.locate(),
+                token=self._credential.token(),
                 client=settings.client,
                 tools=self._offers(),
                 session=self._choice(),
@@ -307,7 +320,7 @@ class Client(Commands):
         finally:
             self._connection = None
             self._server.disconnected()
-        backoff.connected_for(trio.current_time() - began)
+        self._backoff.connected_for(trio.current_time() - began)
         return lost or ConnectionLost(1006)
 
     def end(self) -> None:
@@ -325,9 +338,9 @@ class Client(Commands):
 
 @asynccontextmanager
 async def open_client(  # noqa: PLR0913 - each is one thing to choose
-    url: str,
+    url: Url,
     *,
-    token: str,
+    token: Token,
     client: ClientInfo | None = None,
     tools: Iterable[LocalTool] = (),
     project_id: str | None = None,
@@ -346,8 +359,11 @@ async def open_client(  # noqa: PLR0913 - each is one thing to choose
     methods, ``wait_stopped`` among them, raise why. Leaving the block disconnects.
 
     Args:
-        url: Any of the Brain's URLs (``vance_sdk.address.parse_address``).
-        token: A JWT or an API key.
+        url: Any of the Brain's URLs (``vance_sdk.address.parse_address``), or a
+            callable that is asked for it before each attempt and must not block;
+            ``None`` while there is no Brain.
+        token: A JWT or an API key, or a callable that makes one: asked again when
+            the Brain refuses a token that it gave for an earlier attempt.
         client: Who connects. Gets a ``client_id`` and a ``boot_id`` if it has none;
             both stay the same over reconnects.
         tools: What to offer.
@@ -358,7 +374,8 @@ async def open_client(  # noqa: PLR0913 - each is one thing to choose
         reconnect_when_replaced: See ``Settings``, as for the others.
 
     Raises:
-        BadAddress: ``url``, ``profile`` or ``name`` has the wrong shape.
+        BadAddress: ``url``, ``profile`` or ``name`` has the wrong shape; what a
+            callable says is seen later, and stops the client.
     """
     info = client or ClientInfo(is_human=False, version=vance_sdk.__version__)
     info = attrs.evolve(

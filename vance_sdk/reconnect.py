@@ -73,6 +73,7 @@ class Backoff:
     _lost_at: float | None = attrs.field(init=False, default=None)
     _slow_ones: int = attrs.field(init=False, default=0)
     _short_ones: int = attrs.field(init=False, default=0)
+    _hurry: trio.Event = attrs.field(init=False, factory=trio.Event)
 
     def connected_for(self, seconds: float) -> None:
         """Begin anew after a connection, unless short ones come one after another."""
@@ -80,6 +81,16 @@ class Backoff:
         if self._short_ones <= _SHORT_ONES_FORGIVEN:
             self._lost_at = None
             self._slow_ones = 0
+
+    async def rest(self, error: ConnectionLost | HandshakeRefused) -> None:
+        """Wait before the next attempt, or until ``hurry``."""
+        self._hurry = trio.Event()
+        with trio.move_on_after(self.next_delay(error)):
+            await self._hurry.wait()
+
+    def hurry(self) -> None:
+        """End the wait there is."""
+        self._hurry.set()
 
     def next_delay(self, error: ConnectionLost | HandshakeRefused) -> float:
         """Return how many seconds to wait before the next attempt."""
@@ -122,6 +133,13 @@ def is_final(
     if error.code.startswith("http_4"):
         return error.code not in _HTTP_AGAIN
     return error.code in _FINAL_CODES
+
+
+def is_unauthorized(error: ConnectionLost | HandshakeRefused) -> bool:
+    """Tell whether another token may be taken where this one is not."""
+    if isinstance(error, ConnectionLost):
+        return error.code == CloseCode.UNAUTHORIZED
+    return error.code == UNAUTHORIZED
 
 
 def is_session_gone(error: ConnectionLost | HandshakeRefused) -> bool:

@@ -24,9 +24,10 @@ from vancetope.processes.engines.base import Engine
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.processes.workflows.definition import Workflow
 from vancetope.store import Connection, opening
-from vancetope.store.batch import Batch, Job, Tx
+from vancetope.store.batch import Batch, Job
 from vancetope.store.db import Store
 from vancetope.store.reading import snapshot
+from vancetope.store.tx import Tx
 from vancetope.tools.routing import ServerState
 from vancetope.tools.servers import Servers
 

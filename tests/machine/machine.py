@@ -24,8 +24,8 @@ from vancetope.processes import calls as call_rows
 from vancetope.processes.commands import control
 from vancetope.processes.commands.control import Changed
 from vancetope.processes.workflows.definition import Workflow
-from vancetope.store.batch import Tx
 from vancetope.store.queries import tasks
+from vancetope.store.tx import Tx
 from vancetope.tools.outcome import Failed, FailureCode, Succeeded
 
 #: Rounds after which a drain that still finds something to do has gone wrong.

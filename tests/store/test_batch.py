@@ -10,7 +10,8 @@ import pytest
 from tests.store.conftest import SCHEMA
 from vancetope.clock import ManualClock
 from vancetope.errors import Unavailable
-from vancetope.store.batch import Batch, Job, JobConnection, Tx
+from vancetope.store.batch import Batch, Job
+from vancetope.store.tx import JobConnection, Tx
 
 
 class FaultyConnection(JobConnection):

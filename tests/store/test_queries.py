@@ -13,7 +13,6 @@ from vancetope.model import cause as causes
 from vancetope.model.status import CallState, ProcessStatus, TaskStatus
 from vancetope.model.tool import Effect
 from vancetope.store import opening
-from vancetope.store.batch import Tx
 from vancetope.store.queries import (
     calls,
     inbox,
@@ -21,6 +20,7 @@ from vancetope.store.queries import (
     sessions,
 )
 from vancetope.store.queries.calls import Sending
+from vancetope.store.tx import Tx
 
 BLOCKED, QUEUED = TaskStatus.BLOCKED, TaskStatus.QUEUED
 

@@ -12,7 +12,6 @@ from vancetope.clock import ManualClock
 from vancetope.model import cause as causes
 from vancetope.model.status import CauseKind, TaskStatus
 from vancetope.store import opening
-from vancetope.store.batch import Tx
 from vancetope.store.queries import (
     calls,
     processes,
@@ -20,6 +19,7 @@ from vancetope.store.queries import (
     task_writes,
     tasks,
 )
+from vancetope.store.tx import Tx
 
 Query = Callable[[sqlite3.Connection], object]
 

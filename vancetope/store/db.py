@@ -21,9 +21,10 @@ from vancetope.clock import Clock
 from vancetope.errors import StoreError, Unavailable
 from vancetope.events import Bus
 from vancetope.store import opening
-from vancetope.store.batch import Tx, primary_code
+from vancetope.store.batch import primary_code
 from vancetope.store.connection import CLOSE_SECONDS, Runner, ThreadRunner, Worker
 from vancetope.store.reading import run_cancellable, snapshot
+from vancetope.store.tx import Tx
 from vancetope.store.writer import Writer
 
 __all__ = ["CheckResult", "Store", "Tx", "open_store"]

@@ -10,7 +10,7 @@ from typing import Final
 from vancetope.clock import Clock
 from vancetope.errors import StoreError
 from vancetope.store import migrate
-from vancetope.store.batch import JobConnection
+from vancetope.store.tx import JobConnection
 
 #: Seconds a connection waits for a lock that a backup tool holds, while it is opened.
 BUSY_SECONDS: Final = 5.0

@@ -20,8 +20,9 @@ import trio
 from vancetope.clock import Clock
 from vancetope.errors import Unavailable
 from vancetope.events import Bus
-from vancetope.store.batch import Batch, Job, Tx
+from vancetope.store.batch import Batch, Job
 from vancetope.store.connection import CLOSE_SECONDS, Worker
+from vancetope.store.tx import Tx
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 In the seed's tables the payloads of ``memory-add`` and ``memory-link`` have a field
 ``type``, which in a flat frame is the message's own. It is ``entity_type`` and
-``relation_type`` here.
+``relation_type`` here, and optional: a client made after the seed does not know them.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class MemoryAdd(Frame):
     TYPE: ClassVar[str] = "memory-add"
     ANY_OF: ClassVar[tuple[str, ...]] = ("content", "blob")
 
-    entity_type: str
+    entity_type: str | None = None
     subtype: str | None = None
     title: str
     content: str | None = None
@@ -64,7 +64,7 @@ class MemoryLink(Frame):
 
     source_id: str
     target_id: str
-    relation_type: str
+    relation_type: str | None = None
 
 
 @attrs.frozen(kw_only=True)
