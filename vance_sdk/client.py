@@ -7,7 +7,6 @@
         print(await client.wait(process_id))
 """
 
-import secrets
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -15,7 +14,6 @@ from typing import Final
 import attrs
 import trio
 
-import vance_sdk
 from vance_sdk.awake import WallClock, wall_seconds
 from vance_sdk.commands import REQUEST_SECONDS, Commands, is_repeatable, with_key
 from vance_sdk.connection import Connection, open_connection
@@ -39,7 +37,7 @@ from vance_sdk.reconnect import (
 )
 from vance_sdk.scopes import background_nursery
 from vance_sdk.serving import ToolServer
-from vance_sdk.settings import Credential, OnConnected, Settings, Token, Url
+from vance_sdk.settings import Credential, OnConnected, Settings, Token, Url, identified
 from vance_sdk.transport import Connector
 from vance_sdk.wire.messages import (
     ClientInfo,
@@ -291,7 +289,7 @@ class Client(Commands):
                 if self.session_id is not None and is_session_gone(error):
                     self.session_id = self._last_seq = None
                 elif is_unauthorized(error) and self._credential.renew():
-                    pass
+                    pass  # The next attempt goes out with another token.
                 elif is_final(error, stay_replaced=stay_replaced):
                     self._stop(error)
                 await self._backoff.rest(error)
@@ -377,16 +375,10 @@ async def open_client(  # noqa: PLR0913 - each is one thing to choose
         BadAddress: ``url``, ``profile`` or ``name`` has the wrong shape; what a
             callable says is seen later, and stops the client.
     """
-    info = client or ClientInfo(is_human=False, version=vance_sdk.__version__)
-    info = attrs.evolve(
-        info,
-        client_id=info.client_id or f"cl_{secrets.token_hex(13)}",
-        boot_id=info.boot_id or f"boot_{secrets.token_hex(8)}",
-    )
     settings = Settings(
         url=url,
         token=token,
-        client=info,
+        client=identified(client),
         profile=profile,
         name=name,
         project_id=project_id,

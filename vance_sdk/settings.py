@@ -1,10 +1,12 @@
 """What stays the same over all connections of a client."""
 
+import secrets
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import attrs
 
+import vance_sdk
 from vance_sdk.address import parse_address
 from vance_sdk.awake import WallClock, wall_seconds
 from vance_sdk.errors import ConnectionLost
@@ -99,3 +101,13 @@ class Credential:
             return False
         self._token = None
         return True
+
+
+def identified(client: ClientInfo | None) -> ClientInfo:
+    """Return who connects, with the ids that all its connections have in common."""
+    info = client or ClientInfo(is_human=False, version=vance_sdk.__version__)
+    return attrs.evolve(
+        info,
+        client_id=info.client_id or f"cl_{secrets.token_hex(13)}",
+        boot_id=info.boot_id or f"boot_{secrets.token_hex(8)}",
+    )

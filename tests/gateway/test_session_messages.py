@@ -214,7 +214,9 @@ async def test_why_answers_with_text_and_chain(
     ("verb", "fields"),
     [
         ("memory-add", {"entity_type": "note", "title": "t", "content": "c"}),
+        ("memory-add", {"title": "t", "content": "c"}),
         ("memory-search", {"query": "q"}),
+        ("memory-link", {"source_id": "a", "target_id": "b"}),
         (
             "memory-link",
             {"source_id": "a", "target_id": "b", "relation_type": "cites"},

@@ -42,7 +42,7 @@ from vancetope.processes.commands.sessions import (
 from vancetope.processes.commands.start import Starter, StartRequest
 from vancetope.processes.engines.workflow import WorkflowEngine
 from vancetope.processes.recovery import recover
-from vancetope.processes.scheduler import steps, waits
+from vancetope.processes.scheduler import fan, waits
 from vancetope.processes.scheduler.desk import Desk
 from vancetope.processes.scheduler.loop import Scheduler
 from vancetope.processes.scheduler.steps import Steps
@@ -78,7 +78,7 @@ class World:
     def __init__(self, template: Path, folder: Path, seed: int) -> None:
         self._patch = pytest.MonkeyPatch()
         self._patch.setattr(secrets, "randbits", random.Random(seed).getrandbits)
-        self._patch.setattr(steps, "FAN_CHUNK", 2)
+        self._patch.setattr(fan, "FAN_CHUNK", 2)
         self._patch.setattr(waits, "FIRST_PAGE", 1)
         self._patch.setattr(waits, "PAGE", 2)
         self.path = folder / "brain.db"

@@ -23,6 +23,23 @@ def test_a_lane_held_at_another_place_leaves_the_first() -> None:
     lanes.freed("y")
 
 
+def test_a_hint_during_several_steps_counts_for_each_of_them() -> None:
+    # The client was gone before three calls could leave; all three were ready again
+    # at once, and only the first step to end had its lane looked at.
+    lanes = Lanes()
+    lanes.add(A)
+    for task in ("t1", "t2", "t3"):
+        lanes.take(A, task)
+    lanes.drop(A)
+    lanes.add(A)
+    for task in ("t1", "t2", "t3"):
+        lanes.drop(A)  # what is ready is in hand
+        lanes.put_back(A, task)
+        assert lanes.next() == A
+    lanes.drop(A)
+    assert lanes.next() is None
+
+
 def test_lanes_take_turns() -> None:
     lanes = Lanes()
     lanes.add(A)

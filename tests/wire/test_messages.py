@@ -21,6 +21,7 @@ from vance_sdk.wire.messages import (
     ClientInfo,
     Handshake,
     MemoryAdd,
+    MemoryLink,
     ProcessRow,
     ProcessStart,
     ProcessStatus,
@@ -343,6 +344,23 @@ def test_a_memory_entity_of_a_blob_alone_is_complete() -> None:
     message = MemoryAdd(entity_type="document", title="t", blob="ab")
 
     assert decode_inbound(encode(message), max_bytes=FRAME_BYTES) == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        MemoryAdd(title="t", content="c", tags=("a",)),
+        MemoryLink(source_id="mem_1", target_id="mem_2"),
+    ],
+)
+def test_a_memory_message_of_the_seeds_other_fields_alone_is_read(
+    message: MemoryAdd | MemoryLink,
+) -> None:
+    text = encode(message)
+
+    assert text.count('"type"') == 1
+    assert "_type" not in text
+    assert decode_inbound(text, max_bytes=FRAME_BYTES) == message
 
 
 def test_a_row_is_written_with_all_its_fields() -> None:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import vance_sdk
+import vance_sdk.errors as sdk_errors
 from vance_sdk.wire import errors, limits
 from vance_sdk.wire.codec import decode_inbound
 from vance_sdk.wire.messages import Chat
@@ -51,9 +52,32 @@ print(c._converter.cache_info().currsize, c._locating_converter.cache_info().cur
 
 
 def test_the_package_lists_its_names_and_no_others() -> None:
-    assert dir(vance_sdk) == ["Client", "VanceClient", "__version__", "open_client"]
+    assert dir(vance_sdk) == sorted(vance_sdk.__all__)
+    for name in vance_sdk.__all__:
+        assert getattr(vance_sdk, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = vance_sdk.nonsense
+
+
+def test_every_error_of_the_library_can_be_caught_by_its_short_name() -> None:
+    errors_there_are = {
+        name
+        for name, value in vars(sdk_errors).items()
+        if isinstance(value, type)
+        and issubclass(value, Exception)
+        and value.__module__ == sdk_errors.__name__
+    }
+
+    assert errors_there_are >= {"VanceError", "ToolFailed"}
+    for name in errors_there_are:
+        assert getattr(vance_sdk, name) is getattr(sdk_errors, name)
+
+
+def test_a_name_loads_its_own_module_only() -> None:
+    loaded = _modules_after("from vance_sdk import VanceError")
+
+    assert "vance_sdk.errors" in loaded
+    assert not loaded & {"vance_sdk.blocking", "vance_sdk.client", "trio"}
 
 
 def test_error_codes_are_those_of_the_protocol() -> None:

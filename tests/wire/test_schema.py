@@ -134,10 +134,11 @@ def test_a_type_that_has_no_schema_is_not_guessed_at() -> None:
 
 def test_the_module_prints_all_schemas_as_one_document() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "vance_sdk.wire.schema"],
+        [sys.executable, "-W", "error", "-m", "vance_sdk.wire.schema"],
         check=True,
         capture_output=True,
         timeout=60,
     )
 
     assert json.loads(done.stdout) == SCHEMAS
+    assert done.stderr == b""

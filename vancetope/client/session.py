@@ -1,7 +1,7 @@
 """The local client's connection: its native tools, offered for as long as it runs.
 
-The SDK's client reconnects for ever to one address.  A Brain on this machine may come
-back under another one, so the address is looked up again while there is no connection.
+A Brain on this machine may come back under another address, so the address is looked
+up again for each attempt to connect, and often while there is no connection.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,9 @@ import trio
 
 import vancetope
 from vance_sdk.client import Client, open_client
-from vance_sdk.errors import HandshakeRefused, ToolFailed, VanceError
+from vance_sdk.errors import ToolFailed, VanceError
 from vance_sdk.local_tool import LocalTool
 from vance_sdk.transport import Connector
-from vance_sdk.wire.errors import UNAUTHORIZED
 from vance_sdk.wire.messages import ClientInfo, Json, SessionOpened
 from vancetope.client.native import NativeTool, Roots, ToolError, native_tools
 
@@ -55,7 +54,7 @@ class LocalClient:
     """The local client: where its Brain is, who it is, what it opens.
 
     Attributes:
-        locate: the Brain's URL, or None while there is none.
+        locate: the Brain's URL, or None while there is none; must not block.
         token: a credential; asked for anew when an earlier one has ended.
         roots: the folders it opens.
         on_connected: called for each connection; must not block.
@@ -80,64 +79,53 @@ class LocalClient:
             HandshakeRefused, ConnectionLost: the Brain does not want this client.
             BadAddress: the URL, the name or the profile has the wrong shape.
         """
-        session_id: str | None = None
-        while (url := await self._located(stop)) is not None:
-            connections: list[str] = []
-            try:
-                async with self._client(url, session_id, connections) as client:
-                    await self._stay(client, url, stop)
-            except HandshakeRefused as refused:
-                # A token that was good once has run out.
-                if refused.code != UNAUTHORIZED or not connections:
-                    raise
-            session_id = connections[-1] if connections else session_id
+        if not await self._is_there(stop):
+            return
+        where = _Where(self.locate)
+        async with self._client(where) as client:
+            await self._stay(client, where, stop)
 
-    def _client(
-        self, url: str, session_id: str | None, connections: list[str]
-    ) -> AbstractAsyncContextManager[Client]:
-        """The SDK's client; notes the session of each connection in `connections`."""
+    def _client(self, where: "_Where") -> AbstractAsyncContextManager[Client]:
+        """The SDK's client, one for all connections.
 
-        def connected(opened: SessionOpened) -> None:
-            connections.append(opened.session_id)
-            self.on_connected(opened)
-
+        What it knows of its calls must outlast a Brain that moves, or a call would be
+        run twice.
+        """
         return open_client(
-            url,
-            token=self.token(),
+            where.ask,
+            token=self.token,
             client=ClientInfo(
                 type="cli", name=self.name, version=vancetope.__version__, is_human=True
             ),
             tools=offered_tools(self.roots),
-            session_id=session_id,
             profile=self.profile,
             name=self.name,
-            on_connected=connected,
+            on_connected=self.on_connected,
             connect=self.connect,
         )
 
-    async def _located(self, stop: trio.Event) -> str | None:
-        """Where the Brain is, as soon as there is one; None at `stop`."""
+    async def _is_there(self, stop: trio.Event) -> bool:
+        """Wait for the first Brain; False at `stop`."""
         told = False
         while not stop.is_set():
-            url = self.locate()
-            if url is not None:
-                return url
+            if self.locate() is not None:
+                return True
             if not told:
                 told = True
                 self.on_trouble("there is no Brain yet; waiting for it")
             with trio.move_on_after(LOOK_S):
                 await stop.wait()
-        return None
+        return False
 
-    async def _stay(self, client: Client, url: str, stop: trio.Event) -> None:
-        """Serve until `stop`, or the Brain is elsewhere or does not want this client.
+    async def _stay(self, client: Client, where: "_Where", stop: trio.Event) -> None:
+        """Serve until `stop`, or the Brain does not want this client.
 
         Raises:
-            HandshakeRefused, ConnectionLost: it does not.
+            HandshakeRefused, ConnectionLost, BadAddress: it does not.
         """
         refused: VanceError | None = None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._until_moved, client, url, nursery.cancel_scope)
+            nursery.start_soon(self._look_for_brain, client, where)
             nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
             try:
                 await client.wait_stopped()
@@ -147,9 +135,8 @@ class LocalClient:
         if refused is not None:
             raise refused
 
-    async def _until_moved(
-        self, client: Client, url: str, scope: trio.CancelScope
-    ) -> None:
+    async def _look_for_brain(self, client: Client, where: "_Where") -> None:
+        """While there is no connection, say why, and hurry to a Brain that appears."""
         told: str | None = None
         while True:
             await trio.sleep(LOOK_S)
@@ -157,12 +144,24 @@ class LocalClient:
             if client.connected or problem is None:
                 told = None
                 continue
-            if self.locate() not in {None, url}:
-                scope.cancel()
-                return
+            if self.locate() not in {None, where.last}:
+                client.try_now()
             if told != _shape(problem):
                 told = _shape(problem)
                 self.on_trouble(f"{problem}; trying again")
+
+
+@attrs.define(eq=False)
+class _Where:
+    """Where the Brain is, and where the last attempt looked for it."""
+
+    _locate: Locate
+    last: str | None = attrs.field(init=False, default=None)
+
+    def ask(self) -> str | None:
+        """For the SDK, before each attempt."""
+        self.last = self._locate()
+        return self.last
 
 
 async def _cancel_at(stop: trio.Event, scope: trio.CancelScope) -> None:

@@ -27,23 +27,22 @@ class Lanes:
     _holder: dict[Lane, str] = attrs.field(factory=dict, init=False)
     _in_hand: dict[Lane, set[str]] = attrs.field(factory=dict, init=False)
     _place: dict[Lane, str] = attrs.field(factory=dict, init=False)
-    _again: set[Lane] = attrs.field(factory=set, init=False)
+    _again: dict[Lane, set[str]] = attrs.field(factory=dict, init=False)
 
     def add(self, lane: Lane) -> None:
         """The lane has a ready task (or may have).
 
-        That may be one in hand, whose step has looked at it before it changed: the
-        lane is looked at again when a step of it is over.
+        That may be any of those in hand, whose steps have looked at them before they
+        changed: the lane is looked at again when each of these steps is over.
         """
-        if lane in self._in_hand:
-            self._again.add(lane)
+        self._look_again(lane)
         if lane not in self._holder:
             self._ready.setdefault(lane, None)
 
     def rest(self, lane: Lane) -> None:
         """Begin nothing more of the lane before one of its steps is over."""
         self._ready.pop(lane, None)
-        self._again.add(lane)
+        self._look_again(lane)
 
     def drop(self, lane: Lane) -> None:
         """The lane has no ready task that is not in hand."""
@@ -100,7 +99,15 @@ class Lanes:
         tasks.discard(task_id)
         if not tasks:
             self._in_hand.pop(lane, None)
-        if lane in self._again:
-            self._again.discard(lane)
+        again = self._again.get(lane, set())
+        if task_id in again:
+            again.discard(task_id)
+            if not again:
+                del self._again[lane]
             if lane not in self._holder:
                 self._ready.setdefault(lane, None)
+
+    def _look_again(self, lane: Lane) -> None:
+        in_hand = self._in_hand.get(lane)
+        if in_hand:
+            self._again.setdefault(lane, set()).update(in_hand)

@@ -1,17 +1,13 @@
 """One step of one ready task: ask the engine, decide, commit, send."""
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 import attrs
-import trio
 
 from vance_sdk.wire.digest import args_digest
 from vancetope.clock import Clock
-from vancetope.errors import Unavailable
-from vancetope.model import cause as causes
 from vancetope.model import ids
 from vancetope.model.json import Json, dumps, is_deeper
 from vancetope.model.records import CallRecord, ProcessRecord, TaskRecord
@@ -28,16 +24,16 @@ from vancetope.processes.engines.base import (
     CallTool,
     Engine,
     FanOut,
-    PlannedTask,
     Value,
 )
 from vancetope.processes.engines.base import Step as EngineStep
 from vancetope.processes.flow import Flow
 from vancetope.processes.scheduler.desk import Desk, Routed
+from vancetope.processes.scheduler.fan import FAN_LIMIT, Fan, write_in_the_end
 from vancetope.processes.scheduler.timers import Timers
 from vancetope.store import Connection
 from vancetope.store.db import Store, Tx
-from vancetope.store.queries import calls, processes, task_writes, tasks
+from vancetope.store.queries import calls, processes, tasks
 from vancetope.tools.router import SERVER, Router
 from vancetope.tools.routing import OnClient, OnServer
 
@@ -45,12 +41,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Between two tries to write what a step has begun, while the disk is full.
-RETRY_S: Final = 1.0
-#: Children made in one transaction.
-FAN_CHUNK: Final = 250
-#: Children of one `foreach`.
-FAN_LIMIT: Final = 10_000
 #: Arguments of one call, so that the request fits into a frame.
 ARGS_LIMIT_BYTES: Final = 1_000_000
 ARGS_LEVELS: Final = 60
@@ -231,20 +221,11 @@ class Steps:
         ):
             # It left while the dispatch was being committed.
             self.router.release(call.id)
-            await self._write(lambda tx: call_rows.not_sent(tx, call))
+            await write_in_the_end(self.store, lambda tx: call_rows.not_sent(tx, call))
         elif self.router.reserved(call.id, client):  # not cancelled in the meantime
             self.router.send(call, client)
             if client is not None:
                 self.timers.call_sent(call)
-
-    async def _write(self, job: Callable[[Tx], T]) -> T:
-        """Write what a step has begun: nobody else would finish it."""
-        while True:
-            try:
-                return await self.store.write(job)
-            except Unavailable as exc:
-                logger.warning("step.write_postponed: %s", exc)
-                await trio.sleep(RETRY_S)
 
     async def _end(
         self,
@@ -270,78 +251,13 @@ class Steps:
             error: dict[str, Json] = {"code": "too_many", "message": message}
             await self._end(task, TaskStatus.FAILED, None, error)
             return
-        claimed = await self.store.write(lambda tx: _claim(tx, task))
-        if not claimed:
-            return
         plan = self.store.read(
             lambda conn: look.engine.plan(
                 processes.definition(conn, look.process.id)[0]
             )
         )
         node = next(planned for planned in plan if planned.node == task.node)
-        for start in range(0, len(items), FAN_CHUNK):
-            chunk = items[start : start + FAN_CHUNK]
-            await self._write(
-                partial(
-                    self._add_children,
-                    parent=task,
-                    node=node,
-                    start=start,
-                    items=chunk,
-                    total=len(items),
-                )
-            )
-        await self._write(lambda tx: _children_made(tx, task))
-
-    def _add_children(
-        self,
-        tx: Tx,
-        parent: TaskRecord,
-        node: PlannedTask,
-        start: int,
-        items: list[Json],
-        total: int,
-    ) -> None:
-        """Children stand right behind their parent in the execution order."""
-        now = tasks.get(tx.conn, parent.id)
-        if now is None or now.status is not TaskStatus.RUNNING:
-            return
-        added = 0
-        with Flow.of(tx, parent.process_id) as flow:
-            paused = flow.process.status is ProcessStatus.PAUSED
-            for index, item in enumerate(items, start):
-                added += task_writes.insert(
-                    tx.conn,
-                    task_id=ids.new_id(ids.TASK, self.clock),
-                    process_id=parent.process_id,
-                    parent_id=parent.id,
-                    node=node.node,
-                    key=f"{node.node}[{index}]",
-                    goal=node.goal,
-                    tool=node.tool,
-                    rank=now.rank + (index + 1) / (total + 1),
-                    item=item,
-                    item_index=index,
-                    continue_on_error=node.continue_on_error,
-                    open_deps=0,
-                    cause=causes.PAUSED if paused else causes.READY,
-                    now_ms=tx.now_ms,
-                )
-            processes.add_open_tasks(tx.conn, parent.process_id, added)
-            flow.lane_ready(node.node)
-
-
-def _claim(tx: Tx, task: TaskRecord) -> bool:
-    with Flow.of(tx, task.process_id) as flow:
-        return flow.claim(task, None)
-
-
-def _children_made(tx: Tx, parent: TaskRecord) -> None:
-    now = tasks.get(tx.conn, parent.id)
-    if now is None or now.status is not TaskStatus.RUNNING:
-        return
-    with Flow.of(tx, parent.process_id) as flow:
-        flow.wait_for_children(now)
+        await Fan(self.store, self.clock).out(task, node, items)
 
 
 def _hold(tx: Tx, task: TaskRecord) -> None:
