@@ -59,6 +59,8 @@ logger = logging.getLogger(__name__)
 FIRST_CLIENT_S: Final = 15.0
 #: And this long after its last one has left.
 LINGER_S: Final = 1.0
+#: It is for the commands of this machine, wherever `brain.yaml` has others call.
+FOR_A_RUN_HOST: Final = "127.0.0.1"
 
 
 @attrs.frozen(kw_only=True)
@@ -200,8 +202,9 @@ async def run_brain(
         stop: set it to stop cleanly.
         host: overrides `gateway.host` of `brain.yaml`.
         port: overrides `gateway.port`.
-        for_a_run: serve only what is started from now on, and stop when nobody is
-            connected and nothing of it can go on by itself.
+        for_a_run: serve only what is started from now on, on the loopback only, and
+            stop when nothing of it goes on and nobody is connected but clients that
+            lend their tools.
         seams: replaced in tests.
         task_status: gets `http://HOST:PORT`.
 
@@ -225,12 +228,13 @@ async def run_brain(
                 own_only=for_a_run,
                 run_cpu=seams.run_cpu,
             )
-            listener = listener_for(brain, host, port, http_on_demand=for_a_run)
+            where = FOR_A_RUN_HOST if for_a_run else host
+            listener = listener_for(brain, where, port, http_on_demand=for_a_run)
             async with trio.open_nursery() as nursery:
                 await nursery.start(brain.work)
                 async with trio.open_nursery() as edge:
                     address = await edge.start(listener.serve)
-                    with _announced(home, address.url, clock):
+                    with _announced(home, address.local_url, clock):
                         task_status.started(address.url)
                         if store.unclean_stop:
                             nursery.start_soon(store.check)
@@ -270,14 +274,26 @@ def listener_for(
 
 
 async def _stop_when_idle(brain: Brain, stop: trio.Event) -> None:
-    """A Brain for a run leaves when nobody needs it any more."""
+    """A Brain for a run leaves when nobody needs it any more.
+
+    A client that lends its tools stays for ever: it holds nothing by being there, but
+    what uses its tools is at work.
+    """
     with trio.move_on_after(FIRST_CLIENT_S):
         await brain.hub.arrived.wait()
+    idle = False
     while True:
         await trio.sleep(LINGER_S)
-        if not brain.hub.live and not brain.scheduler.own_at_work():
+        # Twice: a client may just have brought what a blocked process waited for.
+        was_idle, idle = idle, _is_idle(brain)
+        if idle and was_idle:
             stop.set()
             return
+
+
+def _is_idle(brain: Brain) -> bool:
+    asked = any(not session.client.offers for session in brain.hub.live.values())
+    return not asked and not brain.scheduler.own_at_work()
 
 
 @contextmanager

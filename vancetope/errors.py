@@ -96,7 +96,11 @@ class UserError(Exception):
 
 
 class ConfigError(UserError):
-    """A file of the home is wrong: which one, where, and what to write instead."""
+    """A file of the home is wrong: which one, where, and what to write instead.
+
+    Attributes:
+        problem: what is wrong, without the place and the fix.
+    """
 
     def __init__(
         self,
@@ -112,6 +116,7 @@ class ConfigError(UserError):
         at = f"{field}: " if field else ""
         got = "" if value is None else f" (got {value!r:.80})"
         super().__init__(f"{place}: {at}{message}{got}", fix=fix)
+        self.problem = f"{message}{got}"
         self.file = file
         self.line = line
         self.field = field

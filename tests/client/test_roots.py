@@ -110,6 +110,22 @@ def test_links_within_the_root_work_and_links_out_of_it_do_not(inside: Path) -> 
         assert refusal(roots, path).code == "rejected"
 
 
+def test_a_link_out_of_one_of_two_roots_is_refused_not_missing(
+    inside: Path, tmp_path: Path
+) -> None:
+    other, secret = tmp_path / "other", tmp_path / "secret.txt"
+    other.mkdir()
+    secret.write_text("s", encoding="utf-8")
+    (inside / "out").symlink_to(secret)
+    roots = Roots([inside, other])
+    with pytest.raises(ToolError, match="--root"):
+        roots.resolve_existing("out")
+    with pytest.raises(ToolError, match="no such file"):
+        roots.resolve_existing("missing")
+    (other / "out").write_text("mine", encoding="utf-8")
+    assert roots.resolve_existing("out").path == other / "out"
+
+
 def test_writing_through_a_dangling_link_out_of_the_root_is_refused(
     inside: Path,
 ) -> None:

@@ -170,3 +170,6 @@ class Shelf:
 
     def nearest(self, name: str) -> str | None:
         return None
+
+    def names(self) -> list[str]:
+        return []

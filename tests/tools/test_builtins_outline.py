@@ -11,10 +11,15 @@ from vancetope.tools.builtins.outline import outline_document
 
 NOTE = """---
 title: "The real title"
-tags:
-  - "[[Not a link]]"
+author: "[[Jane Roe|Jane]]"
+# "[[No property]]"
+related:
+  - "[[Listed]]"
+  - "[[note]]"
+also: ["[[One]]", "[[Two#Part]]"]
 ---
 ![[cover.png]]
+![[Embedded note]] ![[clip.MP4#t=3]]
 [Home](index.md) | [Index](all.md)
 
 > A quotation stands here.
@@ -62,6 +67,12 @@ def test_a_note_with_everything_in_it() -> None:
             {"level": 3, "text": "Deep Linked heading"},
         ],
         "links": [
+            {"text": "Jane", "target": "Jane Roe"},
+            {"text": "Listed", "target": "Listed"},
+            {"text": "note", "target": "note"},
+            {"text": "One", "target": "One"},
+            {"text": "Two#Part", "target": "Two#Part"},
+            {"text": "Embedded note", "target": "Embedded note"},
             {"text": "Home", "target": "index.md"},
             {"text": "Index", "target": "all.md"},
             {"text": "link", "target": "https://a.example/x_(y)"},
@@ -108,6 +119,12 @@ def test_where_a_markdown_title_comes_from(
     [
         ("# H\n\n- item\n\nText.", "Text."),
         ("![[embed]]\n\n![p](x.png)\n\nText.", "Text."),
+        ("Few ![[words beside a long embed]]\n\nText.", "Few"),
+        (
+            "# H\n\n- one\n- two.\n  [x](y)\n- three\n\n## I\n\n- no",
+            "one; two. x; three",
+        ),
+        ("- [[a]]\n- [ ]\n- [ ] b", "a; b"),
         ("[a](b) | [c](d)\n\nText.", "Text."),
         ("[only](link)", "only"),
         ("> Quote\n> goes on.", "Quote goes on."),
@@ -199,7 +216,18 @@ def test_plain_text_is_not_read_as_markdown() -> None:
         ("[a [b](c) d](e)", "[a b d](e)", [Link("b", "c")]),
         ("[![badge](i.svg)](u)", "", [Link("u", "u")]),
         ("[[a|b]] [[c#d]]", "b c#d", [Link("b", "a"), Link("c#d", "c#d")]),
-        ("![[a]] ![b](c)", "", []),
+        ("![[a]] ![b](c)", "", [Link("a", "a")]),
+        ("![[a.png|300]] ![[b.pdf|300]]", "", [Link("b.pdf", "b.pdf")]),
+        ("![[a v1.2]] [[a v1.2]]", "a v1.2", [Link("a v1.2", "a v1.2")] * 2),
+        ("{{ 7*7 }}", "{{ 7*7 }}", []),
+        ("*.md and *.txt", "*.md and *.txt", []),
+        ("a* and b*", "a* and b*", []),
+        ("*a* 2*3 ***b** c* **d", "a 2*3 b c **d", []),
+        ("**a*", "*a", []),
+        ("_private, __init__ and a==b ~~c", "_private, init and a==b ~~c", []),
+        ("*a [b* c](d) e*", "a b c e*", [Link("b c", "d")]),
+        ("[*a](b) c* ![*](d) e*", "*a c* e*", [Link("*a", "b")]),
+        ("\\*a* b*", "*a b", []),
         ("[x](<a b> 't') [y](z 't')", "x y", [Link("x", "a b"), Link("y", "z")]),
         ("\\[a](b) C:\\Users", "[a](b) C:\\Users", []),
         ("snake_case 2 * 3 **b** _i_ ~~s~~", "snake_case 2 * 3 b i s", []),

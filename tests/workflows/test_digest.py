@@ -11,7 +11,7 @@ from vancetope.model.json import Json, JsonObject, dumps
 from vancetope.processes.workflows.definition import Workflow
 from vancetope.processes.workflows.inputs import resolve_inputs
 from vancetope.processes.workflows.parse import check_workflow_file, read_workflow_file
-from vancetope.processes.workflows.templating import render
+from vancetope.processes.workflows.templating import TemplateError, render
 
 FILE = bundled_dir() / "workflows" / "digest.yaml"
 FRAME = 1_048_576
@@ -58,6 +58,8 @@ def digest(
         {"path": f"/docs/{name}", "name": name, "bytes": 7} for name, _, _ in documents
     ]
     run.done("now", NOW)
+    run.done("limit", run.args("limit"))
+    assert run.args("list")["exclude"] == run.inputs["report"]
     run.done("list", {"path": "/docs", "files": files, **(listing or {})})
     run.done("found", run.args("found"))
     run.done("pick", run.args("pick"))
@@ -138,6 +140,7 @@ def test_a_document_has_title_paragraph_terms_headings_and_links() -> None:
         "documents": 1,
         "failed": 0,
         "left_out": 0,
+        "replaced": False,
         "words": 10,
     }
 
@@ -203,13 +206,15 @@ def test_a_cut_document_says_so_with_the_size_of_the_file() -> None:
         "text": "abc",
         "truncated": True,
         "total_bytes": 5_000_000,
+        "bytes": 5_000_000,
         "pages": 12,
     }
     report, _ = digest([("big.pdf", read, outline("Big"))])
 
     assert "(12 pages)" in report
-    assert "**Cut:** only the beginning was read, 3 characters of\n" in report
-    assert "5000000 bytes." in report
+    assert (
+        "**Cut:** only the beginning was read, 3 characters of a file of 5000000 bytes."
+    ) in " ".join(report.split())
 
 
 def test_an_outline_that_failed_does_not_cost_the_document() -> None:
@@ -242,17 +247,68 @@ def test_the_limit_leaves_documents_out_and_counts_them() -> None:
     assert (result["documents"], result["left_out"]) == (2, 3)
 
 
-def test_the_report_of_an_earlier_run_is_no_document() -> None:
-    _, result = digest(
-        [
-            ("digest.md", {"text": "T"}, outline("old")),
-            ("a.md", {"text": "T"}, outline("A")),
-        ],
-        report="out/digest.md",
+@pytest.mark.parametrize("limit", ["abc", "", [3], None, {}, True, "3 files", 0, "-1"])
+def test_a_limit_that_is_none_fails_before_anything_is_looked_for(limit: Json) -> None:
+    with pytest.raises(TemplateError, match=r"limit.*(is no number|at least 1, not)"):
+        digest([("a.md", {"text": "T"}, outline("A"))], limit=limit)
+    workflow, _ = read_workflow_file(FILE)
+    assert workflow is not None
+    assert workflow.task("list").depends_on == ("limit",)
+
+
+def test_a_document_called_like_the_report_is_a_document() -> None:
+    report, result = digest(
+        [("sub/digest.md", {"text": "T"}, outline("Another"))], report="digest.md"
     )
 
-    assert (result["report"], result["documents"]) == ("out/digest.md", 1)
+    assert "## Another" in report
+    assert "which this report replaces" not in report
+    assert (result["documents"], result["replaced"]) == (1, False)
+
+
+def test_the_file_that_the_report_replaces_is_left_out_and_named() -> None:
+    rows = [
+        ("digest.md", {"text": "T"}, outline("old")),
+        ("a.md", {"text": "T"}, outline("A")),
+    ]
+    by_path, result = digest(
+        cast("list[tuple[str, JsonObject, JsonObject]]", rows), report="/docs/digest.md"
+    )
+    by_client, told = digest(
+        cast("list[tuple[str, JsonObject, JsonObject]]", rows[1:]),
+        report="digest.md",
+        listing={"excluded": ["/docs/digest.md"]},
+    )
+
+    line = "- Left out: `/docs/digest.md`, which this report replaces\n"
+    assert line in by_path
+    assert line in by_client
+    assert (result["documents"], result["replaced"]) == (1, True)
+    assert (told["documents"], told["replaced"]) == (1, True)
     assert result["left_out"] == 0
+
+
+def test_a_pdf_has_its_own_title_bookmarks_and_links() -> None:
+    own: JsonObject = {
+        "text": "Text",
+        "pages": 2,
+        "title": "Own *title*",
+        "headings": [{"level": 1, "text": "Own part"}],
+        "links": [{"text": "there", "target": "https://own.example"}],
+    }
+    bare: JsonObject = {"text": "Text", "pages": 2, "headings": [], "links": []}
+
+    report, _ = digest(
+        [("own.pdf", own, outline("Guess")), ("bare.pdf", bare, outline("Bare"))]
+    )
+
+    mine, _, other = report.partition("## Bare")
+    assert "## Own \\*title\\*\n" in mine
+    assert "**Headings:**\n\n- `#` Own part\n" in mine
+    assert "**Links:**\n\n- there: `https://own.example`\n" in mine
+    assert "Part 0" not in mine
+    assert "- `##` Part 0\n" in other
+    assert "- L0: `t/0`\n" in other
 
 
 def test_a_folder_without_documents_gives_a_report_that_says_so() -> None:

@@ -363,7 +363,54 @@ def test_the_budget_does_not_leak_out_of_a_failed_rendering() -> None:
         ("{{ ['a', '\n'] | fit(6) }}", ["a"]),
         ("{{ [{'n': 1}, {'n': 2}] | sum('n') }}", 3),
         ("{{ 'hello world' | truncate(8, true) }}", "hello..."),
+        ("{{ ' 12 ' | int }}", 12),
+        ("{{ '-1.9e1' | int }}", -19),
+        ("{{ 2.9 | int }}", 2),
+        ("{{ '9007199254740993' | int }}", 9007199254740993),
+        ("{{ 'x' | int(0) }}", 0),
+        ("{{ [] | int(none) }}", None),
+        ("{{ '1e999' | int(7) }}", 7),
+        ("{{ '.5' | float }}", 0.5),
+        ("{{ 3 | float }}", 3.0),
+        ("{{ 'x' | float(default=1.5) }}", 1.5),
+        ("{{ '4' | at_least(4) }}", 4),
+        ("{{ {'a': 1} | items | list }}", [["a", 1]]),
+        ("{{ none | trim }}", ""),
+        ("{{ none | wordcount }}", 0),
+        ("{{ none | upper }}", ""),
+        ("{{ ['a'] | upper }}", '["A"]'),
+        ("{{ 'xax' | trim(chars='x') }}", "a"),
     ],
 )  # fmt: skip
 def test_a_filter_gives(source: str, value: Json) -> None:
-    assert text(source) == value
+    result = text(source)
+
+    assert result == value
+    assert type(result) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("{{ 'abc' | int }}", "int: 'abc' is no number"),
+        ("{{ '' | int }}", "int: '' is no number"),
+        ("{{ '1 2' | int }}", "int: '1 2' is no number"),
+        ("{{ 'nan' | float }}", "float: 'nan' is no number"),
+        ("{{ '0x10' | int }}", "is no number"),
+        ("{{ inputs.items | int }}", "int: [1,2] is no number"),
+        ("{{ inputs.none | float }}", "float: null is no number"),
+        ("{{ true | int }}", "int: true is no number"),
+        ("{{ inputs.nme | int }}", "no field 'nme'"),
+        ("{{ inputs.big | int }}", "... is no number"),
+        ("{{ '1e999' | int }}", "infinity"),
+        ("{{ '9' * 500 | int }}", "does not work on"),
+        ("{{ 'x' | at_least(1) }}", "at_least: 'x' is no number"),
+        ("{{ 0 | at_least(1) }}", "must be at least 1, not 0"),
+        ("{{ inputs.nme | items | list }}", "no field 'nme'"),
+        ("{{ inputs.items | items | list }}", "items: a list is no mapping"),
+        ("{{ inputs.nme | trim }}", "no field 'nme'"),
+        ("{{ [true] | sum }}", "sum adds numbers, not a bool"),
+    ],
+)
+def test_a_filter_does_not_pass_over_wrong_data(source: str, says: str) -> None:
+    assert says in refused(source)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from vancetope.cli.failure import Failure, leaf_of, line_of, refusal_line
 from vancetope.cli.options import chosen_home, common, example, program
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def client(
         )
     import trio
 
+    from vance_sdk.errors import HandshakeRefused
     from vance_sdk.wire.params import is_client_name, is_profile
     from vancetope.client.native import RootError, Roots
     from vancetope.client.session import LocalClient
@@ -110,7 +112,29 @@ def client(
         on_connected=lambda opened: _say(f"connected {opened.session_id}"),
         on_trouble=lambda text: click.echo(text, err=True),
     )
-    trio.run(_serve, local)
+    try:
+        trio.run(_serve, local)
+    except* HandshakeRefused as group:
+        refused = leaf_of(group)
+        raise Failure(_refusal(refused, home, url, token)) from None
+
+
+def _refusal(
+    refused: BaseException, home: "Home", url: str | None, token: str | None
+) -> str:
+    from vance_sdk.errors import HandshakeRefused
+    from vance_sdk.wire.errors import UNAUTHORIZED
+
+    if not isinstance(refused, HandshakeRefused):
+        return line_of(refused)
+    if refused.code == UNAUTHORIZED and url is not None and token is None:
+        return (
+            f"the Brain at {url} refused the connection: it does not know the token,"
+            f" which was made with the key of this machine's home {home.path}. Make"
+            f" one on the Brain's machine with `{program()} token create`, and give it"
+            " here with --token."
+        )
+    return refusal_line(refused, url or _locate(home, None)())
 
 
 def _say(text: str) -> None:

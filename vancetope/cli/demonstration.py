@@ -45,10 +45,12 @@ class Demonstration:
     Attributes:
         home: the demo's own home; its reports are kept there.
         folder: the documents.
+        pattern: which of its files; None: those that the workflow takes.
     """
 
     home: Home
     folder: Path
+    pattern: str | None = None
     _began: float = attrs.field(init=False, default=0.0)
     _client_is: str = attrs.field(init=False, default="not connected")
     _story: Story | None = attrs.field(init=False, default=None)
@@ -91,6 +93,8 @@ class Demonstration:
             "folder": str(self.folder),
             "report": str(self.report),
         }
+        if self.pattern is not None:
+            inputs["pattern"] = self.pattern
         message = ProcessStart(goal="", workflow_id=WORKFLOW, input=inputs)
         started = await link.ask(message, ProcessStatus)
         self._began = trio.current_time()

@@ -1,10 +1,13 @@
 """From any error to one line on stderr and an exit code."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from vancetope.cli.options import program
+
+if TYPE_CHECKING:
+    from vance_sdk.errors import HandshakeRefused
 
 ERROR: Final = 1
 USAGE: Final = 2
@@ -17,6 +20,19 @@ _HANDSHAKE_FIXES: Final = {
         " with --token."
     ),
     "409": "Name the session's own profile with --profile.",
+    "http_421": (
+        "Add the host of its URL to `gateway.allowed_hosts` in the brain.yaml of the"
+        " Brain, and start it again."
+    ),
+    "http_403": (
+        "Add the origin to `gateway.allowed_origins` in the brain.yaml of the Brain,"
+        " and start it again."
+    ),
+}
+#: What the edge of a Brain says in the body of these answers.
+_BRAINS_WORDS: Final = {
+    "http_421": "(gateway.allowed_hosts)",
+    "http_403": "(gateway.allowed_origins)",
 }
 
 
@@ -43,10 +59,55 @@ def leaf_of(exc: BaseException) -> BaseException:
     return exc
 
 
+def edge_code(refused: "HandshakeRefused") -> str:
+    """`http_421` or `http_403` of the edge of a Brain; empty for anything else.
+
+    Another program may answer with the same numbers.
+    """
+    for code, words in _BRAINS_WORDS.items():
+        if words in refused.message:
+            return code
+    return ""
+
+
+def refusal_line(refused: "HandshakeRefused", url: str | None = None) -> str:
+    """What to say of a connection that is not taken, and what would help.
+
+    Args:
+        refused: why.
+        url: where the Brain was called, if that is known.
+    """
+    from vancetope.client.trouble import words_of
+
+    code = edge_code(refused)
+    if not code:
+        return f"{words_of(refused)}. {_HANDSHAKE_FIXES.get(refused.code, '')}".rstrip()
+    fix = _HANDSHAKE_FIXES[code]
+    where = "the Brain"
+    if url is not None:
+        where = f"the Brain at {url}"
+        fix = fix.replace("the host of its URL", repr(_host_of(url)))
+    what = "host" if code == "http_421" else "origin"
+    return f"{where} refused the connection: it is not called by this {what}. {fix}"
+
+
+def _host_of(url: str) -> str:
+    """As `gateway.allowed_hosts` wants it: with the port, which a mapping may change."""
+    from vance_sdk.address import parse_address
+
+    return parse_address(url).authority
+
+
 def line_of(error: BaseException) -> str:
     """What to say of an error; one nobody foresaw gets its kind and where to look."""
-    from vance_sdk.errors import BrainRefused, HandshakeRefused, VanceError
+    from vance_sdk.errors import (
+        BrainRefused,
+        ConnectionLost,
+        HandshakeRefused,
+        VanceError,
+    )
     from vance_sdk.wire.errors import ProtocolError
+    from vancetope.client.trouble import words_of
     from vancetope.errors import UserError
 
     match error:
@@ -54,8 +115,9 @@ def line_of(error: BaseException) -> str:
             fix = error.context.get("fix")
             return f"{error.message}. {fix}" if fix else error.message
         case HandshakeRefused():
-            text = f"the Brain refused the connection: {error.message}"
-            return f"{text}. {_HANDSHAKE_FIXES.get(error.code, '')}".rstrip()
+            return refusal_line(error)
+        case ConnectionLost():
+            return words_of(error)
         case UserError() | VanceError():
             return str(error)
         case ProtocolError():

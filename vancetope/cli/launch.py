@@ -57,6 +57,17 @@ def _alive(pid: int) -> bool:
     return pid > 0
 
 
+def _is_gone(pid: int) -> bool:
+    """Whether no process has this number, another user's included."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return False
+    except (ProcessLookupError, OverflowError):
+        return True
+    return False
+
+
 def _environment() -> dict[str, str]:
     """Of a child that finds this package where this process has found it."""
     root = Path(vancetope.__file__).parent.parent
@@ -80,6 +91,7 @@ class Launcher:
     _said_from: int = attrs.field(init=False, default=0)
     _not_before: float = attrs.field(init=False, default=0.0)
     _wait_until: float | None = attrs.field(init=False, default=None)
+    _in_vain: int | None = attrs.field(init=False, default=None)
 
     def look(self) -> Running | None:
         """The Brain of the home; when there is none, one is being started.
@@ -112,17 +124,25 @@ class Launcher:
         """Whether to wait for a Brain that has the home, instead of a new one.
 
         The number in the lock file may be an old one that is another process's now,
-        so it is believed only for a while.
+        so it is believed only for a while; that of a Brain for which one of ours had
+        to leave is believed as long as it lives.
         """
-        try:
-            holder = int(self.home.lock.read_text(encoding="ascii"))
-        except (OSError, ValueError):
+        holder = self._holder()
+        if holder is None:
             return False
+        if holder == self._in_vain and not _is_gone(holder):
+            return True
         if not _alive(holder):
             return False
         if self._wait_until is None:
             self._wait_until = now + HELD_S
         return now < self._wait_until
+
+    def _holder(self) -> int | None:
+        try:
+            return int(self.home.lock.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
 
     def _has_left(self, child: int) -> bool:
         found, status = os.waitpid(child, os.WNOHANG)
@@ -131,6 +151,7 @@ class Launcher:
         code = os.waitstatus_to_exitcode(status)
         if code not in {0, TAKEN}:
             raise HomeError(self._last_words(), fix="")
+        self._in_vain = self._holder() if code == TAKEN else None
         return True
 
     def _spawn(self) -> int:

@@ -22,7 +22,9 @@ from vance_sdk.wire.messages import (
     Outbound,
     SessionChoice,
 )
+from vancetope.cli.failure import Failure, edge_code, refusal_line
 from vancetope.cli.launch import Launcher
+from vancetope.client.trouble import words_of
 from vancetope.clock import Clock, SystemClock
 from vancetope.crypto import SigningKey
 from vancetope.errors import HomeError
@@ -45,10 +47,12 @@ class Link:
 
     Attributes:
         news: the frames that answer nothing, in order; ends with the connection.
+        trouble: why the last attempt to connect failed.
     """
 
     connection: Connection = attrs.field(init=False)
     news: trio.MemoryReceiveChannel[Outbound] = attrs.field(init=False)
+    trouble: str = attrs.field(init=False, default="")
     _feed: trio.MemorySendChannel[Outbound] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -83,7 +87,11 @@ def _as(message: Inbound, frame: Outbound, kind: type[R]) -> R:
 
 @asynccontextmanager
 async def open_link(
-    launcher: Launcher, *, clock: Clock | None = None, project: str | None = None
+    launcher: Launcher,
+    *,
+    clock: Clock | None = None,
+    project: str | None = None,
+    within_s: float = START_S,
 ) -> AsyncIterator[Link]:
     """Connect to the home's Brain, started if there is none, until the block ends.
 
@@ -91,15 +99,17 @@ async def open_link(
         launcher: finds or starts it.
         clock: the wall clock.
         project: a project for the session; absent: the default one.
+        within_s: seconds for the Brain to be there and take the connection.
 
     Raises:
         HomeError: no Brain can be started, or it does not answer.
+        Failure: it is not called by the host that it announced.
         VanceError: the Brain does not take the command line.
     """
     key = SigningKey.of_home(launcher.home.secrets)
     token = key.mint(clock or SystemClock(), name=PROFILE, ttl_ms=TOKEN_MS)
     link = Link()
-    bound = trio.CancelScope(deadline=trio.current_time() + START_S)
+    bound = trio.CancelScope(deadline=trio.current_time() + within_s)
     with bound:
         async with AsyncExitStack() as stack:
             link.connection = await _connect(launcher, stack, link, token, project)
@@ -109,7 +119,8 @@ async def open_link(
             nursery.start_soon(link.close_with_connection)
             yield link
     if bound.cancelled_caught:
-        message = f"the Brain of {launcher.home.path} does not answer"
+        why = f" ({link.trouble})" if link.trouble else ""
+        message = f"the Brain of {launcher.home.path} does not answer{why}"
         raise HomeError(message, fix="Stop it, and try again.")
 
 
@@ -142,7 +153,8 @@ async def _connect(
             # It has just stopped, or left its file behind, its number to another
             # process and its port to another program.
             if isinstance(error, HandshakeRefused) and not _is_no_brain(error):
-                raise
+                raise _refused(error, found.url) from None
+            link.trouble = words_of(error, found.url)
         launcher.start()
         await trio.sleep(pause)
         pause = min(PAUSE_S, 2 * pause)
@@ -150,4 +162,8 @@ async def _connect(
 
 def _is_no_brain(refused: HandshakeRefused) -> bool:
     """Whether what answered does not even speak WebSocket."""
-    return refused.code.startswith("http_")
+    return refused.message.startswith("HTTP ") and not edge_code(refused)
+
+
+def _refused(refused: HandshakeRefused, url: str) -> Exception:
+    return Failure(refusal_line(refused, url)) if edge_code(refused) else refused

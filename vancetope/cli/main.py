@@ -1,6 +1,13 @@
 """`vancetope`: the table of commands, and the boundary where errors become lines."""
 
 import sys
+
+if __name__ == "__main__":
+    # Before what takes long to import.
+    from vancetope.cli.early import stop_cleanly_from_now_on
+
+    stop_cleanly_from_now_on(sys.argv[1:])
+
 from typing import Any, Final
 
 import click
@@ -74,7 +81,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The entry point of the installed command."""
+    """Run the command that was called."""
     cli(prog_name=program())
 
 

@@ -100,7 +100,7 @@ def run(
                2  no such workflow, or a wrong input
                3  all done but calls that wait for a client
                4  blocked (after --timeout; with --autonomous at once)
-               5  failed or stopped
+               5  failed, stopped, or could not be started
     """
     from vancetope.cli.launch import Launcher
 

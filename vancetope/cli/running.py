@@ -22,7 +22,7 @@ from vancetope.cli.board import HELD, Board
 from vancetope.cli.failure import Failure, WrongUse, line_of
 from vancetope.cli.follow import Follower, Show, catch_up
 from vancetope.cli.launch import Launcher
-from vancetope.cli.link import Link, open_link
+from vancetope.cli.link import START_S, Link, open_link
 from vancetope.cli.options import program
 from vancetope.cli.show import plain, print_json, print_result
 from vancetope.cli.story import Story, live_tree
@@ -42,6 +42,8 @@ PARTIAL_S: Final = 1.0
 LOOK_S: Final = 0.05
 #: A Brain may leave just when it is asked.
 START_TRIES: Final = 3
+#: A Brain gets this long to be there, however short the wait for the end shall be.
+APPEAR_S: Final = 10.0
 
 
 class NotStarted(Failure):
@@ -142,7 +144,12 @@ async def _watch(
 @asynccontextmanager
 async def _open(launcher: Launcher, order: Order) -> AsyncIterator[Link]:
     try:
-        async with open_link(launcher, project=order.project) as link:
+        opening = open_link(
+            launcher,
+            project=order.project,
+            within_s=min(START_S, max(APPEAR_S, order.seconds)),
+        )
+        async with opening as link:
             yield link
     except HandshakeRefused as refused:
         if refused.code == BAD_MESSAGE:

@@ -47,7 +47,7 @@ def _row(problem: "Problem") -> dict[str, object]:
         "file": error.file,
         "line": error.line,
         "field": error.field,
-        "message": error.message,
+        "message": error.problem,
         "fix": error.fix,
     }
 

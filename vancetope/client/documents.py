@@ -1,8 +1,9 @@
 """The text of a file: encodings, binary files, and PDF through pypdf.
 
 pypdf is imported by the first PDF only.  It runs in the caller's thread, bounded by
-`PDF_BYTES` of file, `PDF_SECONDS` of work (looked at before every drawing operation)
-and `PDF_TEXT` characters of text, besides pypdf's own limits for decompression.
+`PDF_BYTES` of file, `PDF_SECONDS` of work (looked at before every drawing operation),
+`PDF_PARTS_SECONDS` for what is not text, and `PDF_TEXT` characters of text, besides
+pypdf's own limits for decompression.
 """
 
 import codecs
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
+from vance_sdk.wire.json import JsonObject
+from vancetope.client import pdf_parts
 from vancetope.client.roots import ToolError
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 PDF_BYTES = 128 * 1024 * 1024
 PDF_SECONDS = 30.0
+PDF_PARTS_SECONDS = 5.0
 PDF_TEXT = 16 * 1024 * 1024
 SNIFF_BYTES = 8192
 
@@ -84,11 +88,18 @@ class Text:
 
 @attrs.frozen
 class PdfText:
-    """Text of a PDF, its number of pages, and whether a limit cut it short."""
+    """Text of a PDF, its number of pages, and whether a limit cut it short.
+
+    `title` is empty if there is no sensible one; `headings` (`{level, text}`) are the
+    bookmarks, `links` (`{text, target}`) the addresses its pages lead to.
+    """
 
     text: str
     pages: int
     cut: bool
+    title: str = ""
+    headings: list[JsonObject] = attrs.field(factory=list)
+    links: list[JsonObject] = attrs.field(factory=list)
 
 
 class _TimeIsUpError(Exception):
@@ -149,7 +160,7 @@ def pdf_text(
     *,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> PdfText:
-    """Extract a PDF's text, pages separated by an empty line.
+    """Extract a PDF's text, pages separated by an empty line, and what it links.
 
     Raises:
         ToolError: password-protected, broken, without text, too big or too slow.
@@ -161,7 +172,8 @@ def pdf_text(
         raise ToolError("failed", msg)
     try:
         reader = _open(file)
-        return _extract(reader, name, monotonic)
+        found = _extract(reader, name, monotonic)
+        return _with_parts(found, reader, name, monotonic)
     except ToolError:
         raise
     except _TimeIsUpError:
@@ -214,6 +226,23 @@ def _extract(reader: "PdfReader", name: str, monotonic: Callable[[], float]) -> 
     if not cut:
         _demand_text(reader, name, whole, letters)
     return PdfText(whole, pages, cut)
+
+
+def _with_parts(
+    found: PdfText, reader: "PdfReader", name: str, monotonic: Callable[[], float]
+) -> PdfText:
+    deadline = monotonic() + PDF_PARTS_SECONDS
+
+    def look_at_the_clock() -> None:
+        if monotonic() > deadline:
+            raise _TimeIsUpError
+
+    return attrs.evolve(
+        found,
+        title=pdf_parts.title(reader, name),
+        headings=pdf_parts.headings(reader, look_at_the_clock),
+        links=pdf_parts.links(reader, look_at_the_clock),
+    )
 
 
 def _clean(text: str) -> str:

@@ -27,9 +27,10 @@ _CHUNK = 1024 * 1024
 def read_file(roots: Roots, *, path: str, max_bytes: int = READ_BYTES) -> JsonObject:
     """Read a text or PDF file.
 
-    Returns `{path, name, media_type, text, bytes, modified, encoding?, pages?}`:
-    `bytes` is the file's size, `encoding` is there when it is not UTF-8, `pages` for
-    a PDF.  Text longer than `max_bytes` of UTF-8 is cut before a character:
+    Returns `{path, name, media_type, text, bytes, modified, encoding?}` and of a PDF
+    `{pages, headings: [{level, text}], links: [{text, target}], title?}`: `bytes` is
+    the file's size, `encoding` is there when it is not UTF-8; headings are a PDF's
+    bookmarks, links its annotations with an address.  Text longer than `max_bytes` of UTF-8 is cut before a character:
     `truncated: true` and `total_bytes`, the size of all the text (of a PDF: of the
     text extracted; of a text file: of the file).
 
@@ -111,7 +112,11 @@ def _pdf(fd: int, path: str, max_bytes: int) -> JsonObject:
         "media_type": "application/pdf",
         "text": text,
         "pages": pdf.pages,
+        "headings": [*pdf.headings],
+        "links": [*pdf.links],
     }
+    if pdf.title:
+        body["title"] = pdf.title
     if pdf.cut or total > max_bytes:
         body |= {"truncated": True, "total_bytes": total}
     return body

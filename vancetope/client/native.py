@@ -73,6 +73,10 @@ def native_tools(roots: Roots) -> dict[str, NativeTool]:
                 pattern=_PATTERN,
                 recursive={"type": "boolean", "default": False},
                 limit=whole_number(1, listing.LIST_LIMIT_MOST, listing.LIST_LIMIT),
+                exclude={
+                    "type": "string",
+                    "description": "A file not to list: one about to be written",
+                },
             ),
             function=partial(listing.list_files, roots),
         ),

@@ -123,15 +123,17 @@ class Roots:
         Raises:
             ToolError: `rejected` outside the roots, `failed` for no such file.
         """
-        inside = None
+        inside = outside = False
         for real in self._candidates(path):
             place = self._place(real, path)
             if place is None:
+                outside = outside or os.path.lexists(real)
                 continue
-            inside = place
+            inside = True
             if os.path.lexists(place.path):
                 return place
-        if inside is None:
+        # What one root leads to outside of all is no missing file of another.
+        if outside or not inside:
             raise self._refusal(path)
         raise ToolError("failed", f"{path}: no such file or folder in {self}")
 

@@ -19,6 +19,7 @@ from vance_sdk.local_tool import LocalTool
 from vance_sdk.transport import Connector
 from vance_sdk.wire.messages import ClientInfo, Json, SessionOpened
 from vancetope.client.native import NativeTool, Roots, ToolError, native_tools
+from vancetope.client.trouble import words_of
 
 #: How often a client without a connection looks for its Brain.
 LOOK_S: Final = 0.25
@@ -148,7 +149,7 @@ class LocalClient:
                 client.try_now()
             if told != _shape(problem):
                 told = _shape(problem)
-                self.on_trouble(f"{problem}; trying again")
+                self.on_trouble(f"{words_of(problem, where.last)}; trying again")
 
 
 @attrs.define(eq=False)

@@ -134,9 +134,10 @@ class Walk:
             return None
         if stat.S_ISLNK(found.st_mode):
             return self._link(parts, place)
-        if stat.S_ISREG(found.st_mode):
-            return Found(shown, parts, place, found)
-        return None
+        if not stat.S_ISREG(found.st_mode):
+            self._skip(parts, "not a regular file")
+            return None
+        return Found(shown, parts, place, found)
 
     def _folder(self, parts: tuple[str, ...], place: Place) -> _Folder | None:
         if not self.recursive:

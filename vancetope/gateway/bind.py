@@ -10,7 +10,7 @@ import trio
 
 from vancetope.errors import HomeError
 from vancetope.gateway.edge import EdgeConfig
-from vancetope.gateway.origin import CallerPolicy, host_name
+from vancetope.gateway.origin import CallerPolicy, host_name, is_wildcard
 
 _HIGHEST_PORT: Final = 65535
 _OWN_ADDRESS: Final = "Use an address of this machine, such as `--host 127.0.0.1`."
@@ -27,6 +27,14 @@ class Address:
     def url(self) -> str:
         """`http://HOST:PORT`, an IPv6 address in brackets."""
         return f"http://{host_name(self.host)}:{self.port}"
+
+    @property
+    def local_url(self) -> str:
+        """The same for callers on this machine: of a wildcard, the loopback."""
+        if not is_wildcard(self.host):
+            return self.url
+        loopback = "::1" if ":" in self.host else "127.0.0.1"
+        return Address(loopback, self.port).url
 
 
 async def open_port(config: EdgeConfig) -> list[trio.SocketListener]:

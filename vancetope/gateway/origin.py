@@ -108,10 +108,11 @@ class CallerPolicy:
 
 def _names(bound: Sequence[str]) -> list[str]:
     """The addresses bound, as names; a wildcard is one that nobody calls by."""
-    return [host_name(host) for host in bound if not _is_wildcard(host)]
+    return [host_name(host) for host in bound if not is_wildcard(host)]
 
 
-def _is_wildcard(host: str) -> bool:
+def is_wildcard(host: str) -> bool:
+    """Whether it binds every address of a family, and so is none to call."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

@@ -148,10 +148,9 @@ def unapplied(
             f"the database has schema version {current},"
             f" this program knows versions up to {latest}"
         )
-        fix = (
-            "Install the newer program again, or restore the backup"
-            f" it made (a file named *.v{latest}.bak)."
-        )
+        fix = "Install the newer program again"
+        backup = _backup_up_to(conn, latest)
+        fix += f", or restore the backup {backup}." if backup else "."
         raise NewerSchema(msg, fix=fix)
     applied = _applied_digests(conn) if current else {}
     for migration in migrations[:current]:
@@ -271,12 +270,28 @@ def _foreign_keys_off(conn: sqlite3.Connection) -> Iterator[None]:
         conn.execute(f"PRAGMA foreign_keys = {before:d}")
 
 
+def _file(conn: sqlite3.Connection) -> str:
+    """The path of the database; empty when it is in memory."""
+    return str(conn.execute("PRAGMA database_list").fetchone()[2])
+
+
+def _backup(file: str, version: int) -> Path:
+    return Path(f"{file}.v{version}.bak")
+
+
+def _backup_up_to(conn: sqlite3.Connection, latest: int) -> Path | None:
+    """The newest backup there is that this program can read."""
+    file = _file(conn)
+    found = (_backup(file, version) for version in range(latest, 0, -1))
+    return next((path for path in found if file and path.is_file()), None)
+
+
 def _back_up(conn: sqlite3.Connection) -> None:
-    file = str(conn.execute("PRAGMA database_list").fetchone()[2])
+    file = _file(conn)
     empty = conn.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
     if not file or empty:
         return
-    target = Path(f"{file}.v{current_version(conn)}.bak")
+    target = _backup(file, current_version(conn))
     partial = Path(f"{target}.partial")
     try:
         partial.unlink(missing_ok=True)

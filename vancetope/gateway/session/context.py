@@ -30,7 +30,8 @@ class Hub:
 
     Attributes:
         live: the connected sessions by id.
-        arrived: set when the first session has connected.
+        arrived: set when the first session that only asks has connected; one that
+            lends its tools waits for work.
     """
 
     config: BrainConfig

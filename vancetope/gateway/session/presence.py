@@ -41,7 +41,8 @@ async def present(session: Session, client_id: str | None) -> AsyncIterator[None
     """
     try:
         await take_over(session, client_id)
-        session.hub.arrived.set()
+        if not session.client.offers:
+            session.hub.arrived.set()
         yield
     finally:
         with trio.move_on_after(LEAVE_S, shield=True):

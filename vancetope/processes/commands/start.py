@@ -27,10 +27,10 @@ STARTED: Final = "process.started"
 TITLE_CHARS: Final = 80
 #: Tasks and dependencies of a plan that is written on the writer's thread.
 LARGE_PLAN: Final = 200
-NO_MODEL_FIX: Final = (
-    "Name a workflow (`vancetope run digest`); a free goal needs a model, and this"
-    " version of the Brain has none"
-)
+NO_MODEL: Final = "A free goal needs a model, and this version of the Brain has none"
+NO_MODEL_FIX: Final = "Name a workflow, as in `vancetope run digest`"
+#: How many workflows are named to who has named none of them.
+LISTED: Final = 20
 
 
 #: Runs what reads a file where it holds up nobody; a seam, like `store.runner`.
@@ -81,16 +81,12 @@ class Starter:
             message = "Recipes come with a later version"
             raise Unavailable(message, fix="Leave `recipe` out")
         if request.workflow_id is None:
-            message = "A free goal needs a model, and none is configured"
-            raise Unavailable(message, fix=NO_MODEL_FIX)
+            raise Unavailable(NO_MODEL, fix=NO_MODEL_FIX)
         # A large file takes its time to be parsed.
         wanted = partial(self.library.get, request.workflow_id)
         workflow = await self.read(wanted)
         if workflow is None:
-            near = self.library.nearest(request.workflow_id)
-            hint = f"; did you mean {near}?" if near else ""
-            message = f"No workflow {request.workflow_id}{hint}"
-            raise NotFound(message, context={"nearest": near})
+            raise self._no_such(request.workflow_id)
         given = resolve_inputs(workflow, request.given)
         definition = to_json(workflow)
         plan = self.engine.plan(definition)
@@ -100,6 +96,17 @@ class Starter:
             lambda tx: self._insert(tx, record, request, definition, given, plan),
             long=size > LARGE_PLAN,
         )
+
+    def _no_such(self, workflow_id: str) -> NotFound:
+        near = self.library.nearest(workflow_id)
+        hint = f"; did you mean {near}?" if near else f". {self._there_are()}"
+        message = f"No workflow {workflow_id}{hint}"
+        return NotFound(message, context={"nearest": near})
+
+    def _there_are(self) -> str:
+        names = self.library.names()
+        shown = names[:LISTED] + (["..."] if len(names) > LISTED else [])
+        return f"Workflows: {', '.join(shown) or 'none'}"
 
     def _record(
         self,

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PureWindowsPath
 from types import MappingProxyType
 from typing import Final, cast
 
 import orjson
+from jinja2 import Undefined
 from jinja2.filters import FILTERS as JINJA
 from jinja2.tests import TESTS as JINJA_TESTS
 
@@ -26,19 +28,14 @@ from vancetope.processes.workflows.budget import (
 #: they make is no larger than what they get.
 _KEPT: Final = (
     "abs",
-    "capitalize",
     "count",
     "d",
     "default",
     "filesizeformat",
     "first",
-    "float",
-    "int",
-    "items",
     "last",
     "length",
     "list",
-    "lower",
     "map",
     "reject",
     "rejectattr",
@@ -46,15 +43,23 @@ _KEPT: Final = (
     "round",
     "select",
     "selectattr",
-    "title",
-    "trim",
-    "upper",
-    "wordcount",
 )
+#: Jinja's own filters of texts; where Jinja would take Python's word for a null or a
+#: list ("None"), these take what stands in a text.
+_TEXTUAL: Final = ("capitalize", "lower", "title", "trim", "upper", "wordcount")
+
+#: Stands for a default that was not given.
+_NONE_GIVEN: Final = object()
 
 _MARKDOWN: Final = re.compile(
     r"[\\`*\[\]<>|~$]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|(?<=^)[#+=-]|(?<=^\d)[.)]"
 )
+#: A number as people and JSON write it; 400 digits are more than any number has.
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?", re.ASCII
+)
+#: How much of a value an error shows.
+_SHOWN: Final = 40
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -80,6 +85,72 @@ def _replace(value: object, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+def _of_text(name: str) -> Callable[..., Json]:
+    function = cast("Callable[..., Json]", JINJA[name])
+
+    def of_text(value: object, *args: object, **named: object) -> Json:
+        return function(shown(value), *args, **named)
+
+    return of_text
+
+
+def _number(value: object, name: str) -> int | float:
+    """The number a value is or spells.
+
+    Raises:
+        ValueError: it is none; the message names the filter and the value.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if _NUMBER.fullmatch(text):
+        with suppress(ValueError):
+            return int(text)
+        return float(text)
+    seen = shown(value)
+    seen = seen if len(seen) <= _SHOWN else f"{seen[: _SHOWN - 3]}..."
+    quoted = (
+        "null" if value is None else f"{seen!r}" if isinstance(value, str) else seen
+    )
+    msg = f"{name}: {quoted} is no number"
+    raise ValueError(msg)
+
+
+def _int(value: object, default: object = _NONE_GIVEN) -> object:
+    try:
+        return int(_number(value, "int"))
+    except (ValueError, OverflowError):
+        if default is _NONE_GIVEN:
+            raise
+        return default
+
+
+def _float(value: object, default: object = _NONE_GIVEN) -> object:
+    try:
+        return float(_number(value, "float"))
+    except (ValueError, OverflowError):
+        if default is _NONE_GIVEN:
+            raise
+        return default
+
+
+def _at_least(value: object, least: float) -> object:
+    number = _number(value, "at_least")
+    if not number >= least:
+        msg = f"must be at least {least}, not {number}"
+        raise ValueError(msg)
+    return number
+
+
+def _items(value: object) -> Iterator[tuple[object, object]]:
+    if isinstance(value, Undefined):
+        str(value)  # raises, and says what is missing; Jinja's gives nothing
+    if not isinstance(value, Mapping):
+        msg = f"items: a {type(value).__name__} is no mapping"
+        raise TypeError(msg)
+    return iter(value.items())
+
+
 def _sum(values: Iterable[object], attribute: str | None = None) -> float:
     total: float = 0
     for value in values:
@@ -90,7 +161,7 @@ def _sum(values: Iterable[object], attribute: str | None = None) -> float:
                 msg = f"sum: an item has no field {attribute!r}"
                 raise ValueError(msg)
             number = value[attribute]
-        if not isinstance(number, (int, float)):
+        if not isinstance(number, (int, float)) or isinstance(number, bool):
             msg = f"sum adds numbers, not a {type(number).__name__}"
             raise TypeError(msg)
         total += number
@@ -179,9 +250,13 @@ def _weigh(value: object) -> object:
 
 
 _OWN: Final[dict[str, Callable[..., object]]] = {
+    "at_least": _at_least,
     "basename": _basename,
     "code": _code,
     "fit": _fit,
+    "float": _float,
+    "int": _int,
+    "items": _items,
     "join": _join,
     "md": _markdown,
     "replace": _replace,
@@ -201,6 +276,7 @@ FILTERS: Final = MappingProxyType(
         name: charged_deeply(cast("Callable[..., Json]", JINJA[name]))
         for name in _COMPARING
     }
+    | {name: charged(_of_text(name)) for name in _TEXTUAL}
     | {name: charged(function) for name, function in _OWN.items()}
 )
 

@@ -13,6 +13,7 @@ import attrs
 
 _FRONT_MATTER_LINES = 500
 _SETEXT_CHARACTERS = 200
+_PROPERTY_LINK = re.compile(r"\[\[[^\[\]]{1,512}\]\]")
 _META = re.compile(r"([A-Za-z_][\w-]{0,63})[ \t]*:(.*)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -53,10 +54,14 @@ class Block:
 
 @attrs.define
 class Document:
-    """A text taken apart; `meta` is the front matter's one-line values."""
+    """A text taken apart; `meta` is the front matter's one-line values.
+
+    `properties` are the links in the front matter, as they stand: `[[Note]]`.
+    """
 
     markdown: bool
     meta: dict[str, str] = attrs.field(factory=dict)
+    properties: list[str] = attrs.field(factory=list)
     references: dict[str, str] = attrs.field(factory=dict)
     blocks: list[Block] = attrs.field(factory=list)
 
@@ -77,6 +82,12 @@ def read_blocks(text: str, *, markdown: bool = True) -> Document:
         _read_plain(lines, document)
         return document
     start, document.meta = _front_matter(lines)
+    document.properties = [
+        link
+        for line in lines[:start]
+        if not line.lstrip().startswith("#")
+        for link in _PROPERTY_LINK.findall(line)
+    ]
     _Reader(document).read(lines[start:])
     return document
 

@@ -19,15 +19,25 @@ _URL = re.compile(r"https?://[^\s<>\[\]\"\u3000-\u3002\uff00-\uff0f]+")
 _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&nbsp;": " "}
 _ENTITY = re.compile("|".join(_ENTITIES))
 _MARKERS = frozenset("*_~=")
+# What an embed shows instead of leading to it.
+_MEDIA = re.compile(
+    r"\.(?:avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
+    r"|3gp|flac|m4a|mp3|oga|ogg|opus|wav|avi|mkv|mov|mp4|ogv|webm)$",
+    re.IGNORECASE,
+)
 _PUNCTUATION = frozenset(string.punctuation)
 
 
 @attrs.frozen
 class Link:
-    """A link: the words it stands under and where it leads (a URL, path or note)."""
+    """A link: the words it stands under and where it leads (a URL, path or note).
+
+    The words of one that is `embedded` do not stand in the text.
+    """
 
     text: str
     target: str
+    embedded: bool = attrs.field(default=False, eq=False)
 
 
 class _Ahead:
@@ -76,6 +86,8 @@ class _Scanner:
         self._open: list[tuple[int, int, bool]] = []
         # A link holds no link: brackets opened before one that closed are words.
         self._dead = 0
+        # Markers that may still be closed, by character: where each is in `out`.
+        self._markers: dict[str, list[int]] = {mark: [] for mark in _MARKERS}
 
     def run(self) -> None:
         text = self.text
@@ -152,8 +164,11 @@ class _Scanner:
         target, _, alias = inner.partition("|")
         target, words = target.strip(), (alias or target).strip().lstrip("#")
         self.at = end + 2
-        if not embed and words:
-            self.links.append(Link(words, target))
+        if not words or (embed and _MEDIA.search(target.partition("#")[0])):
+            return
+        # What follows the bar of an embed is its size as often as its name.
+        self.links.append(Link(target if embed else words, target, embed))
+        if not embed:
             self.out.append(words)
 
     def _close(self) -> None:
@@ -165,11 +180,13 @@ class _Scanner:
         self._dead = min(self._dead, len(self._open))
         target, end = self._target(self.at + 1)
         if image:
-            del self.out[start:], self.links[links:]
+            self._drop(start)
+            del self.links[links:]
             self.at = end
         elif target and not dead:
             words = " ".join("".join(self.out[start + 1 :]).split())
-            del self.out[start:], self.links[links:]
+            self._drop(start)
+            del self.links[links:]
             self.links.append(Link(words or target, target))
             self.out.append(words)
             self._dead = len(self._open)
@@ -179,10 +196,17 @@ class _Scanner:
 
     def _footnote(self, start: int) -> None:
         if self.out[start + 1 : start + 2] and self.out[start + 1].startswith("^"):
-            del self.out[start:]
+            self._drop(start)
             self._keep("", 1)
         else:
             self._keep("]", 1)
+
+    def _drop(self, start: int) -> None:
+        """Take back what was put out since, with the markers opened in it."""
+        del self.out[start:]
+        for opened in self._markers.values():
+            while opened and opened[-1] >= start:
+                opened.pop()
 
     def _target(self, start: int) -> tuple[str, int]:
         """Where the bracket just closed leads, and the position after it."""
@@ -235,7 +259,25 @@ class _Scanner:
         apart = before.isspace() and after.isspace()
         within = mark == "_" and before.isalnum() and after.isalnum()
         single = mark in "~=" and length == 1
-        self._keep(mark * length if apart or within or single else "", length)
+        if apart or within or single:
+            self._keep(mark * length, length)
+            return
+        rest = length if before.isspace() else self._pair(mark, length)
+        if rest and not after.isspace():
+            self._markers[mark].append(len(self.out))
+        self._keep(mark * rest, length)
+
+    def _pair(self, mark: str, length: int) -> int:
+        """Let a run of markers close what is open; returns how many are left of it."""
+        opened = self._markers[mark]
+        while length and opened:
+            open_run = len(self.out[opened[-1]])
+            both = min(open_run, length)
+            self.out[opened[-1]] = mark * (open_run - both)
+            length -= both
+            if both == open_run:
+                opened.pop()
+        return length
 
     def _bare(self) -> None:
         found = _URL.match(self.text, self.at)
@@ -253,7 +295,8 @@ def read_inline(
 ) -> tuple[str, list[Link]]:
     """The plain words of a piece of Markdown, spaces folded, and its links in order.
 
-    Pictures and embeds vanish; code keeps its words; `references` are the targets of
+    Pictures and embeds vanish, as do markers of emphasis that are opened and closed;
+    an embedded note is a link all the same.  Code keeps its words; `references` are the targets of
     `[words][label]` by lower-case label.  `urls=False` leaves bare addresses out of
     the words (they stay links).
     """

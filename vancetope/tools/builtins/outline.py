@@ -53,8 +53,9 @@ def outline_document(
     the front matter's, else the first heading if that is of level 1, else the name of
     the file without its ending, else the first heading or sentence; of a plain text
     or PDF it is the first line that can be one, else the name.  `first_paragraph` is the first running
-    text, at most 400 characters.  Pictures and embeds are no links; each link is
-    given once.
+    text, at most 400 characters; where there is none, the first items of a list.
+    Links are those of the front matter and of the text, embedded notes among them
+    and pictures not; each link is given once.
 
     Returns `{title, first_paragraph, headings: [{level, text}], links: [{text,
     target}], words}`, headings and links cut at their limits.
@@ -66,7 +67,8 @@ def outline_document(
         for piece in pieces
         if piece.block.kind is Kind.HEADING and piece.plain
     ]
-    links = dict.fromkeys(link for piece in pieces for link in piece.links)
+    links = dict.fromkeys(_property_links(document))
+    links |= dict.fromkeys(link for piece in pieces for link in piece.links)
     stem = PurePath(name).stem if name else ""
     if document.markdown:
         title = _markdown_title(document, pieces, stem)
@@ -103,6 +105,10 @@ def _render(block: Block, document: Document) -> _Piece:
     return _Piece(block, joined, find_urls(joined))
 
 
+def _property_links(document: Document) -> list[Link]:
+    return [link for text in document.properties for link in read_inline(text)[1]]
+
+
 def _markdown_title(document: Document, pieces: list[_Piece], stem: str) -> str:
     shown = [p for p in pieces if p.plain]
     heading = next((p for p in shown if p.block.kind is Kind.HEADING), None)
@@ -130,12 +136,26 @@ def _markdown_paragraph(pieces: list[_Piece]) -> str:
         of_kind = [p for p in pieces if p.block.kind is kind and _letters(p.plain)]
         # A row of links is navigation, not a paragraph.
         for piece in of_kind:
-            linked = sum(_letters(link.text) for link in piece.links)
+            shown = [link for link in piece.links if not link.embedded]
+            linked = sum(_letters(link.text) for link in shown)
             if _letters(piece.plain) > linked:
                 return piece.plain
         if of_kind:
             return of_kind[0].plain
-    return ""
+    return _first_items(pieces)
+
+
+def _first_items(pieces: list[_Piece]) -> str:
+    """The words of the first list, as much as a paragraph takes."""
+    text = ""
+    for piece in pieces:
+        item = piece.block.kind is Kind.ITEM
+        if item and _letters(piece.plain) and len(text) <= _PARAGRAPH_MOST:
+            between = " " if text.endswith(_ENDS) else "; "
+            text = f"{text}{between}{piece.plain}" if text else piece.plain
+        elif text and not item:
+            break
+    return text
 
 
 def _plain(pieces: list[_Piece]) -> tuple[str, str]:

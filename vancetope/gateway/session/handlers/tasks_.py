@@ -16,6 +16,7 @@ from vance_sdk.wire.messages.tasks import (
 from vancetope.gateway.session.context import Session
 from vancetope.gateway.session.rows import cause_of, pages, task_row, task_update
 from vancetope.model.json import dumps
+from vancetope.model.status import TASK_ENDED
 from vancetope.processes import why as reasons
 from vancetope.processes.commands import control
 from vancetope.processes.commands.access import process_for, task_for
@@ -26,6 +27,11 @@ from vancetope.store.queries import tasks
 
 #: What a row takes in a frame besides its result and its goal.
 ROW_BYTES = 700
+#: Before the cause of a task that would not go on here even without it.
+NOT_SERVED = (
+    "This Brain was started for one run and does not resume this process;"
+    " `vancetope serve` goes on with it"
+)
 
 
 async def listed(session: Session, message: TaskListQuery) -> list[Outbound]:
@@ -78,15 +84,17 @@ async def rerun(session: Session, message: TaskRerun) -> list[Outbound]:
 
 async def why(session: Session, message: WhyQuery) -> list[Outbound]:
     """`why`: the task's cause, followed to the root."""
+    serves = session.hub.results.serves
 
     def answer(conn: Connection) -> Why:
         task = task_for(conn, session.who, message.task_id)
         found = reasons.why(conn, task)
         chain = (cause_of(cause) for cause in found.chain)
+        held = task.status not in TASK_ENDED and not serves(task.process_id)
         return Why(
             task_id=task.id,
             status=task.status.value,
-            text=found.text,
+            text=f"{NOT_SERVED}. {found.text}" if held else found.text,
             chain=tuple(cause for cause in chain if cause is not None),
         )
 
