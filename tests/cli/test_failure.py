@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from vance_sdk.errors import BrainRefused
+from vance_sdk.errors import BrainRefused, ConnectionLost, HandshakeRefused
 from vancetope.cli.main import Boundary
 from vancetope.cli.options import common
 from vancetope.errors import ConfigError, HomeError
@@ -56,10 +56,47 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Run:
             BrainRefused("unavailable", "No model", {"fix": "Name a workflow"}),
             "No model. Name a workflow",
         ),
+        (
+            HandshakeRefused(
+                "http_421",
+                'HTTP 421 instead of a WebSocket {"error":{"code":"misdirected",'
+                '"message":"this Host is not served here (gateway.allowed_hosts)"}}',
+            ),
+            (
+                "the Brain refused the connection: it is not called by this host. Add the"
+                " host of its URL to `gateway.allowed_hosts` in the brain.yaml of the"
+                " Brain, and start it again."
+            ),
+        ),
+        (
+            HandshakeRefused(
+                "forbidden",
+                'HTTP 403 instead of a WebSocket {"error":{"code":"forbidden",'
+                '"message":"this Origin is not allowed (gateway.allowed_origins)"}}',
+            ),
+            (
+                "the Brain refused the connection: it is not called by this origin. Add"
+                " the origin to `gateway.allowed_origins` in the brain.yaml of the Brain,"
+                " and start it again."
+            ),
+        ),
+        (
+            ConnectionLost(1006, "cannot reach ws://vm:1/api/ws: refused"),
+            "cannot reach ws://vm:1/api/ws: refused",
+        ),
         (PermissionError(13, "Permission denied", "x"), "x: Permission denied"),
         (HomeError("two\nlines", fix=""), "two lines"),
     ],
-    ids=["home", "config", "refused", "os", "one line"],
+    ids=[
+        "home",
+        "config",
+        "refused",
+        "host",
+        "origin",
+        "nobody",
+        "os",
+        "one line",
+    ],
 )
 def test_a_foreseeable_error_is_one_line_with_its_fix(
     failing: Run, error: Exception, line: str

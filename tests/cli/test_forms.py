@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Command, make_home, starting
+from vancetope.cli import demo
+from vancetope.store.home_lock import hold_home
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +115,16 @@ def test_a_word_that_names_no_workflow_exits_2_with_the_nearest(
     assert result.stderr == "Error: No workflow clcok; did you mean clock?\n"
 
 
+def test_a_word_like_no_workflow_exits_2_with_all_there_are(command: Command) -> None:
+    result = command("run", "qqq")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "Error: No workflow qqq. Workflows: asks, breaks, clock, digest, files, insists"
+        "\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
@@ -136,7 +148,10 @@ def test_a_goal_of_several_words_exits_5_with_the_fix(command: Command) -> None:
     result = command("run", "tidy up my notes")
 
     assert (result.exit_code, result.stdout) == (5, "")
-    assert "Name a workflow" in result.stderr
+    assert result.stderr == (
+        "Error: A free goal needs a model, and this version of the Brain has none."
+        " Name a workflow, as in `vancetope run digest`\n"
+    )
 
 
 def test_ps_and_tasks_and_why_print_the_rows_of_the_protocol(command: Command) -> None:
@@ -206,13 +221,42 @@ def test_a_token_is_alone_on_stdout(command: Command) -> None:
     assert re.fullmatch(r"[\w-]+\.[\w-]+\.[\w-]+\n", result.stdout)
 
 
-def test_migrate_and_demo_refuse_the_home_of_a_running_brain(command: Command) -> None:
-    for words in (["migrate"], ["demo", "--folder", str(command.home)]):
-        result = command(*words)
+def test_migrate_refuses_the_home_of_a_running_brain(command: Command) -> None:
+    result = command("migrate")
 
-        assert result.exit_code == 1
-        assert result.stderr.startswith("Error: another Brain (process ")
-        assert result.stderr.count("\n") == 1
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: another Brain (process ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_demo_runs_beside_the_brain_of_its_home_but_not_beside_another(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "note.md").write_text("# Hello", encoding="utf-8")
+    own = command.home / "demo"
+    with hold_home(own):
+        refused = command("demo", "--folder", tmp_path)
+    shown = command("demo", "--folder", tmp_path)
+
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"Error: the demo's home {own} is in use, perhaps by another demo."
+        " Try again in a moment, or name another home with --home DIR.\n"
+    )
+    assert shown.exit_code == 0, shown.stderr
+    assert f"--home {own}\n" in shown.stdout
+    assert (own / "reports").is_dir()
+
+
+def test_a_demo_of_the_programs_own_folder_takes_its_markdown_only(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "note.md").write_text("# Hello", encoding="utf-8")
+    (tmp_path / "lock.txt").write_text("click==8.2", encoding="utf-8")
+    monkeypatch.setattr(demo, "_own_folder", lambda: tmp_path)
+
+    assert "Done: 1 documents digested" in command("demo").stdout
+    assert "Done: 2 documents digested" in command("demo", "--folder", tmp_path).stdout
 
 
 def test_a_client_serves_what_waits_and_leaves_at_a_signal(
@@ -243,4 +287,29 @@ def test_a_client_with_a_bad_token_ends_with_the_reason(
     assert result.exit_code == 1
     assert result.stderr.startswith(
         "Error: the Brain refused the connection: The token does not verify. Make a"
+    )
+
+
+def test_a_client_of_a_brain_elsewhere_learns_whose_token_it_used(
+    command: Command, tmp_path: Path
+) -> None:
+    url = json.loads((command.home / "brain.json").read_bytes())["url"]
+    here = tmp_path / "here"
+
+    result = Command(here)("client", "--url", url, "--root", tmp_path)
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: the Brain at {url} refused the connection: it does not know the token,"
+        f" which was made with the key of this machine's home {here}. Make one on the"
+        " Brain's machine with `vancetope token create`, and give it here with"
+        " --token.\n"
+    )
+
+
+def test_the_help_of_run_says_that_5_is_also_a_start_that_failed(
+    command: Command,
+) -> None:
+    assert (
+        "5  failed, stopped, or could not be started" in command("run", "--help").stdout
     )

@@ -138,7 +138,14 @@ def test_check_config_gives_programs_a_row_a_problem(command: Command) -> None:
     result = command("check-config", "--json")
 
     assert result.exit_code == 1
-    assert '"line": 2, "field": "gateway.port"' in result.stdout
+    rows = json.loads(result.stdout)
+    (row,) = (row for row in rows if row["field"] == "gateway.port")
+    assert row["line"] == 2
+    assert row["file"].endswith("brain.yaml")
+    # What stands in a field of its own is not said again.
+    for said in ("brain.yaml", "gateway.port", row["fix"]):
+        assert said not in row["message"]
+    assert "many" in row["message"]
 
 
 def test_migrate_makes_the_database_and_then_has_nothing_to_do(
@@ -175,7 +182,7 @@ def test_the_demo_shows_what_waits_and_writes_a_report(
     assert "now: done on server" in story[: story.index("local client: connected")]
     assert "read: 2 of 3 done, 1 failed on demo" in story
     assert "Done: 2 documents digested, 1 not digested." in out
-    report = home / "reports" / "digest-documents.md"
+    report = home / "demo" / "reports" / "digest-documents.md"
     assert f"Report: {report}\n" in out
     assert "We will build a boat." in report.read_text(encoding="utf-8")
     assert "  ./vt serve\n" in out

@@ -2,12 +2,15 @@
 
 from io import BytesIO
 
-from pypdf import PdfWriter
+from pypdf import PdfReader, PdfWriter
 from pypdf.generic import (
+    ArrayObject,
     DecodedStreamObject,
     DictionaryObject,
+    IndirectObject,
     NameObject,
     NumberObject,
+    TextStringObject,
 )
 
 
@@ -41,6 +44,52 @@ def make_pdf(
     out = BytesIO()
     writer.write(out)
     return out.getvalue()
+
+
+def with_parts(
+    raw: bytes,
+    *,
+    title: str | None = None,
+    bookmarks: list[tuple[int, str]] | None = None,
+    addresses: list[tuple[str, str | None]] | None = None,
+) -> bytes:
+    """The PDF with a title, bookmarks (level, text) and addresses (target, text).
+
+    The addresses are on the first page.
+    """
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(raw)))
+    if title is not None:
+        writer.add_metadata({"/Title": title})
+    above: list[IndirectObject] = []
+    for level, text in bookmarks or []:
+        parent = above[level - 2] if level > 1 else None
+        above[level - 1 :] = [
+            writer.add_outline_item(title=text, page_number=0, parent=parent)
+        ]
+    for target, words in addresses or []:
+        writer.pages[0].setdefault(NameObject("/Annots"), ArrayObject()).append(
+            writer._add_object(_address(target, words))
+        )
+    out = BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def _address(target: str, text: str | None) -> DictionaryObject:
+    annotation = DictionaryObject(
+        {
+            NameObject("/Subtype"): NameObject("/Link"),
+            NameObject("/A"): DictionaryObject(
+                {
+                    NameObject("/S"): NameObject("/URI"),
+                    NameObject("/URI"): TextStringObject(target),
+                }
+            ),
+        }
+    )
+    if text is not None:
+        annotation[NameObject("/Contents")] = TextStringObject(text)
+    return annotation
 
 
 def _picture(writer: PdfWriter) -> DecodedStreamObject:

@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vance_sdk.results import fit
 from vance_sdk.wire.json import JsonObject
+from vance_sdk.wire.limits import INLINE_RESULT_BYTES
+from vance_sdk.wire.messages.tools import ToolResult
 from vancetope.client.documents import decode, media_type
 from vancetope.client.files import iso, read_file, write_file
+from vancetope.client.native import native_tools
 from vancetope.client.roots import Roots, ToolError
+from vancetope.gateway.session.handlers.client_tools import outcome_of
+from vancetope.tools.outcome import Succeeded
 
 
 @pytest.fixture
@@ -273,3 +279,25 @@ def test_half_a_character_cannot_be_written(roots: Roots, tmp_path: Path) -> Non
         write_file(roots, path="a.txt", content="\ud800")
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", [INLINE_RESULT_BYTES, 100_000])
+@pytest.mark.parametrize("size", [4_200_000, 262_140])
+def test_what_both_sides_cut_still_says_the_size_of_the_file(
+    roots: Roots, size: int, limit: int
+) -> None:
+    # 262,140 bytes: read as a whole, too long for a result in a frame.
+    raw = (b"A line of text.\n" * (size // 16 + 1))[:size]
+    (roots.paths[0] / "big.txt").write_bytes(raw)
+
+    sent = fit(native_tools(roots)["read_local_file"].run({"path": "big.txt"}))
+    message = ToolResult(request_id="call_1", result=sent)
+    kept = outcome_of(message, limit)
+
+    assert isinstance(kept, Succeeded)
+    assert isinstance(kept.result, dict)
+    text = str(kept.result["text"])
+    assert raw.startswith(text.encode())
+    assert limit * 3 // 4 < len(text) < min(limit, size)
+    assert (kept.result["truncated"], kept.result["total_bytes"]) == (True, size)
+    assert kept.result["bytes"] == size

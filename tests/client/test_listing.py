@@ -1,6 +1,8 @@
 """`list_local_files`: the right files, in order, with what could not be looked at."""
 
+import contextlib
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -250,10 +252,55 @@ def test_folders_deeper_than_the_limit_are_skipped(tmp_path: Path) -> None:
     assert "folders deep" in str(answer["skipped"])
 
 
-def test_pipes_are_not_files(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
+def test_pipes_and_sockets_are_no_files_but_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    os.mkfifo(tmp_path / "other.txt")
+    with socket.socket(socket.AF_UNIX) as open_socket:
+        # Relative: the path of a socket may have only about 100 characters.
+        with contextlib.chdir(tmp_path):
+            open_socket.bind("socket.md")
 
-    assert paths(tmp_path) == []
+        answer = list_files(Roots([tmp_path]), path=".", pattern="*.md")
+
+    assert answer["files"] == []
+    skipped = answer["skipped"]
+    assert isinstance(skipped, list)
+    assert sorted(skipped, key=str) == [
+        {"path": "pipe.md", "reason": "not a regular file"},
+        {"path": "socket.md", "reason": "not a regular file"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "report", ["a.md", "./a.md", "a/../a.md", "{root}/a.md", "link/../a.md", "to-a.md"]
+)
+def test_the_file_that_a_write_would_replace_can_be_left_out(
+    tree: Path, report: str
+) -> None:
+    (tree / "link").symlink_to("a")
+    (tree / "to-a.md").symlink_to("a.md")
+    (tree / "a" / "a.md").write_text("another")
+
+    answer = list_files(
+        Roots([tree]),
+        path=str(tree),
+        pattern="a.md",
+        recursive=True,
+        exclude=report.format(root=tree),
+    )
+
+    assert [row["path"] for row in rows(answer)] == [f"{tree}/a/a.md"]
+    assert answer["excluded"] == [f"{tree}/a.md"]
+
+
+def test_a_file_of_the_name_of_what_will_be_written_elsewhere_is_listed(
+    tree: Path,
+) -> None:
+    for report in ("x.md", "a/x.md", "/nowhere/a/deep/x.md", ""):
+        answer = list_files(Roots([tree]), path="a/deep", exclude=report)
+
+        assert "a/deep/x.md" in [row["path"] for row in rows(answer)]
+        assert "excluded" not in answer
 
 
 def test_a_missing_folder_and_one_outside_are_errors(tree: Path) -> None:

@@ -204,6 +204,34 @@ async def test_why_answers_with_text_and_chain(
         assert answer["status"] == "blocked"
         assert [cause["kind"] for cause in answer["chain"]] == ["client_tool"]
         assert "No client has offered read yet" in answer["text"]
+        assert answer["text"].startswith("a is blocked")
+
+
+async def test_why_says_that_a_brain_for_a_run_leaves_a_process_alone(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with running_brain(tmp_path, workflows=FLOWS) as brain:
+        client = await brain.connect()
+        process, done = await client.start("flow"), await client.start("value")
+        await brain.until_status(process, "blocked")
+        await brain.until_status(done, "done")
+        task = brain.task(process, "a")["id"]
+        before = await client.ask("why", task_id=task)
+        brain.own_only = True
+        await brain.restart()
+        client = await brain.connect()
+        answer = await client.ask("why", task_id=task)
+        assert answer["chain"] == before["chain"]
+        assert answer["text"] == (
+            "This Brain was started for one run and does not resume this process;"
+            f" `vancetope serve` goes on with it. {before['text']}"
+        )
+        # One that it serves, and one that nobody has to go on with.
+        own = await client.start("flow")
+        await brain.until_status(own, "blocked")
+        for task in (brain.task(own, "a")["id"], brain.task(done, "a")["id"]):
+            answer = await client.ask("why", task_id=task)
+            assert answer["text"].startswith("a is ")
 
 
 # ------------------------------------------------------------- what comes later, tools

@@ -124,6 +124,27 @@ def test_a_newer_database_is_refused_naming_both_versions(
     assert tables(conn) == set()
 
 
+def test_a_newer_database_names_the_newest_backup_there_is(
+    conn: sqlite3.Connection, path: Path, folder: Path
+) -> None:
+    add(folder, "0002_more.sql", "CREATE TABLE b (n);")
+    conn.execute("PRAGMA user_version = 9")
+
+    def said() -> str:
+        with pytest.raises(NewerSchema) as refused:
+            migrate.pending(path, folder=folder)
+        return refused.value.fix
+
+    assert said() == "Install the newer program again."
+    (path.parent / "brain.db.v8.bak").touch()  # nothing for this program either
+    assert said() == "Install the newer program again."
+    for version in (1, 2):
+        backup = path.parent / f"brain.db.v{version}.bak"
+        backup.touch()
+        fix = f"Install the newer program again, or restore the backup {backup}."
+        assert said() == fix
+
+
 def test_a_change_to_an_applied_migration_is_an_error(
     conn: sqlite3.Connection, path: Path, folder: Path
 ) -> None:

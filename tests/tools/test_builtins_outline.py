@@ -227,7 +227,7 @@ def test_plain_text_is_not_read_as_markdown() -> None:
         ("_private, __init__ and a==b ~~c", "_private, init and a==b ~~c", []),
         ("*a [b* c](d) e*", "a b c e*", [Link("b c", "d")]),
         ("[*a](b) c* ![*](d) e*", "*a c* e*", [Link("*a", "b")]),
-        ("\\*a* b*", "*a b", []),
+        ("\\*a* b*", "*a* b*", []),
         ("[x](<a b> 't') [y](z 't')", "x y", [Link("x", "a b"), Link("y", "z")]),
         ("\\[a](b) C:\\Users", "[a](b) C:\\Users", []),
         ("snake_case 2 * 3 **b** _i_ ~~s~~", "snake_case 2 * 3 b i s", []),

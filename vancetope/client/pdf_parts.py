@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HEADINGS_MOST = 500
 LINKS_MOST = 500
-#: Characters of all headings, and of all links: an answer keeps room for the text.
-PART_CHARACTERS = 24 * 1024
+#: UTF-8 of all headings, and of all links: an answer keeps room for the text.
+PART_BYTES = 32 * 1024
 
 _TEXT_MOST = 200
 _TARGET_MOST = 2048
@@ -67,10 +67,10 @@ def headings(reader: "PdfReader", check: Callable[[], None]) -> list[JsonObject]
     `check` is called before each step; what it raises ends the search.
     """
     found: list[JsonObject] = []
-    room = PART_CHARACTERS
+    room = PART_BYTES
     with suppress(Exception):
         for level, text in _bookmarks(reader, check):
-            room -= len(text)
+            room -= len(text.encode())
             if len(found) >= HEADINGS_MOST or room < 0:
                 break
             found.append({"level": level, "text": text})
@@ -83,12 +83,12 @@ def links(reader: "PdfReader", check: Callable[[], None]) -> list[JsonObject]:
     `check` as of `headings`.
     """
     found: dict[str, str] = {}
-    room = PART_CHARACTERS
+    room = PART_BYTES
     with suppress(Exception):
         for text, target in _addresses(reader, check):
             if target in found:
                 continue
-            room -= len(text) + len(target)
+            room -= len(text.encode()) + len(target.encode())
             if len(found) >= LINKS_MOST or room < 0:
                 break
             found[target] = text
