@@ -34,7 +34,15 @@ def test_a_brain_that_announced_itself_and_lives_is_found(at: Home) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "nonsense", "[]", '{"pid": "1", "url": 2}', '{"pid": 0, "url": "x"}', "\xff"],
+    [
+        "",
+        "nonsense",
+        "[]",
+        "[" * 10_000,
+        '{"pid": "1", "url": 2}',
+        '{"pid": 0, "url": "x"}',
+        "\xff",
+    ],
 )
 def test_a_file_that_says_nothing_is_no_brain(at: Home, text: str) -> None:
     at.runtime.write_bytes(text.encode("latin-1"))

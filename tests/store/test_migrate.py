@@ -112,6 +112,15 @@ def test_control_executescript_would_leave_half_of_it(conn: sqlite3.Connection) 
     assert tables(conn) == {"b"}
 
 
+def test_another_programs_database_is_not_taken_over(
+    conn: sqlite3.Connection, folder: Path
+) -> None:
+    conn.execute("CREATE TABLE theirs (n)")
+    with pytest.raises(StoreError, match="none of this program's"):
+        migrate.apply(conn, folder=folder)
+    assert tables(conn) == {"theirs"}
+
+
 def test_a_newer_database_is_refused_naming_both_versions(
     conn: sqlite3.Connection, path: Path, folder: Path
 ) -> None:

@@ -39,7 +39,7 @@ def running_brain(home: Home) -> Running | None:
     """The Brain that announced itself in the home, if its process is alive."""
     try:
         said = json.loads(home.runtime.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     match said:
         case {"pid": int(pid), "url": str(url)} if _alive(pid):

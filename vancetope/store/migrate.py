@@ -139,10 +139,14 @@ def unapplied(
 
     Raises:
         NewerSchema: the database was written by a newer program.
-        StoreError: an applied migration was changed since.
+        StoreError: an applied migration was changed since, or the database is another
+            program's.
     """
     migrations = load(folder)
     current, latest = current_version(conn), migrations[-1].version
+    if current == 0 and conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        msg = "the database has tables, but none of this program's"
+        raise StoreError(msg, fix="Move the file away, or name another --home DIR.")
     if current > latest:
         msg = (
             f"the database has schema version {current},"
