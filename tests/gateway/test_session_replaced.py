@@ -188,3 +188,27 @@ async def test_a_once_call_that_never_left_is_not_unknown(
                 assert (reached, call["state"]) == (0, "parked")
             await page.ask("process-stop", thinkProcessId=process)
         assert 0 < sent < 30
+
+
+async def test_a_bootstrap_does_not_take_the_session_of_a_client_that_is_briefly_away(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    # A second machine took it, was thrown out when the first came back, and a call of
+    # the first was said to be unknown.
+    async with running_brain(tmp_path) as brain:
+        one = await brain.connect("one", profile="foot", journal_id="j1")
+        await one.drop()
+        two = await brain.connect("two", profile="foot", journal_id="j2")
+        assert two.session_id != one.session_id
+        back = await brain.connect("one", profile="foot", journal_id="j1")
+        assert back.session_id == one.session_id
+        await settled()
+        assert two.closed is None
+        # After a goodbye, or when it has stayed away, anybody's bootstrap may have it.
+        await back.disconnect()
+        three = await brain.connect("three", profile="foot")
+        assert three.session_id == one.session_id
+        await three.drop()
+        await trio.sleep(15 * 60 + 1)
+        four = await brain.connect("four", profile="foot")
+        assert four.session_id == one.session_id

@@ -181,7 +181,7 @@ def test_the_checker_says(world: World, statement: str, said: str) -> None:
     conn = world.db.conn
     conn.execute(
         "INSERT INTO session SELECT 'sess_robot', 'robot', 'robot', id, 'web', 'r',"
-        " 'r', 'r', 'cli', NULL, 1, 1, 1, 1, NULL FROM project"
+        " 'r', 'r', 'cli', NULL, 1, 1, 1, 1, NULL, NULL FROM project"
     )
     assert world.watch.problems(conn, (), {}) == []
     conn.execute(statement)

@@ -126,6 +126,8 @@ CREATE TABLE session (
     connected INTEGER NOT NULL CHECK (connected IN (0, 1)),
     created_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL,
+    -- when its client went away without a `disconnect`, while it is away
+    dropped_at INTEGER,
     closed_at INTEGER
 ) STRICT;
 

@@ -228,7 +228,10 @@ def test_the_newest_session_nobody_is_on_is_resumed(rows: Rows) -> None:
             principal="owner",
             project_id="default",
             profile="web",
+            client_key="another",
+            client_id="cl_another",
             seen_after=seen_after,
+            dropped_before=0,
         )
         return None if found is None else found.id
 
@@ -236,6 +239,33 @@ def test_the_newest_session_nobody_is_on_is_resumed(rows: Rows) -> None:
     assert newest(20) is None
     assert [one.id for one in sessions.of_principal(rows.conn, "robot")] == ["sess_5"]
     assert len(sessions.of_principal(rows.conn, None)) == 5
+
+
+def test_a_session_whose_client_has_just_dropped_is_that_clients_alone(
+    rows: Rows,
+) -> None:
+    record = rows.session("sess_1")
+
+    def found_by(key: str, client_id: str, dropped_before: int) -> bool:
+        found = sessions.newest_unbound(
+            rows.conn,
+            principal=record.principal,
+            project_id=record.project_id,
+            profile=record.profile,
+            client_key=key,
+            client_id=client_id,
+            seen_after=0,
+            dropped_before=dropped_before,
+        )
+        return found is not None
+
+    sessions.detach(rows.conn, "sess_1", 1, NOW, close=False, dropped=True)
+    assert not found_by("other", "cl_other", NOW)
+    assert found_by(record.client_key, "cl_other", NOW)
+    assert found_by("other", record.client_id, NOW)
+    assert found_by("other", "cl_other", NOW + 1)
+    sessions.detach(rows.conn, "sess_1", 1, NOW, close=False, dropped=False)
+    assert found_by("other", "cl_other", NOW)
 
 
 def test_a_connection_leaves_only_its_own_epoch(rows: Rows) -> None:
@@ -246,8 +276,8 @@ def test_a_connection_leaves_only_its_own_epoch(rows: Rows) -> None:
     )
     sessions.attach(rows.conn, newer)
     assert sessions.get(rows.conn, "sess_1") == newer
-    assert not sessions.detach(rows.conn, "sess_1", 1, NOW, close=True)
-    assert sessions.detach(rows.conn, "sess_1", 2, NOW, close=False)
+    assert not sessions.detach(rows.conn, "sess_1", 1, NOW, close=True, dropped=False)
+    assert sessions.detach(rows.conn, "sess_1", 2, NOW, close=False, dropped=True)
     found = sessions.get(rows.conn, "sess_1")
     assert found is not None
     assert (found.connected, found.closed_at) == (False, None)
@@ -261,8 +291,8 @@ def test_at_boot_nobody_is_connected(rows: Rows) -> None:
     rows.session("sess_1")
     rows.session("sess_2", kind="robot")
     rows.session("sess_3", kind="robot", connected=False, closed_at=1)
-    assert sorted(sessions.detach_all(rows.conn)) == ["sess_1", "sess_2"]
-    assert sessions.detach_all(rows.conn) == []
+    assert sorted(sessions.detach_all(rows.conn, NOW)) == ["sess_1", "sess_2"]
+    assert sessions.detach_all(rows.conn, NOW) == []
     assert sessions.unbound_robots(rows.conn) == ["sess_2"]
 
 

@@ -66,7 +66,14 @@ HOT: Final[dict[str, Query]] = {
     "by_idempotency_key": lambda conn: processes.by_idempotency_key(conn, "owner", "k"),
     "session": lambda conn: sessions.get(conn, "sess_1"),
     "newest_unbound": lambda conn: sessions.newest_unbound(
-        conn, principal="owner", project_id="default", profile="web", seen_after=0
+        conn,
+        principal="owner",
+        project_id="default",
+        profile="web",
+        client_key="c",
+        client_id="cl",
+        seen_after=0,
+        dropped_before=0,
     ),
     "remembered_offer": lambda conn: sessions.remembered_offer(conn, "tool"),
     "last_seq": sessions.last_seq,

@@ -33,7 +33,7 @@ async def recover(store: Store) -> list[str]:
 
 
 def _recover(tx: Tx) -> list[str]:
-    sessions.detach_all(tx.conn)
+    sessions.detach_all(tx.conn, tx.now_ms)
     found = call_rows.recover(tx)
     for task in tasks.with_cause(tx.conn, CauseKind.SERVER_TOOL):
         with Flow.of(tx, task.process_id) as flow:

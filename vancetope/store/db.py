@@ -130,7 +130,10 @@ class Store:
             connect = partial(opening.connect_reader, self.path)
             worker = await self._runner.open(connect)
             stack.push_async_callback(worker.close)
-            result = await run_cancellable(worker, _quick_check)
+            try:
+                result = await run_cancellable(worker, _quick_check)
+            except sqlite3.DatabaseError as exc:  # too damaged to be checked
+                result = CheckResult(ok=False, problems=(str(exc),))
         self.check_result = result
         if result.ok:
             logger.info("store.checked: %s is sound", self.path)

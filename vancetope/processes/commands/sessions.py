@@ -5,6 +5,7 @@ from typing import Final
 
 import attrs
 
+from vance_sdk.wire.limits import RESUME_WINDOW_SECONDS
 from vancetope.clock import Clock
 from vancetope.errors import BadMessage, NotFound, ProfileMismatch
 from vancetope.model import ids
@@ -82,7 +83,10 @@ def open_session(tx: Tx, clock: Clock, who: Principal, arrival: Arrival) -> Open
             principal=who.id,
             project_id=DEFAULT_PROJECT,
             profile=arrival.profile,
+            client_key=arrival.client_key,
+            client_id=arrival.client_id,
             seen_after=tx.now_ms - HUMAN_SESSION_MS,
+            dropped_before=tx.now_ms - int(RESUME_WINDOW_SECONDS * 1000),
         )
         if found_or_none is not None:
             return _resume(tx, found_or_none, arrival)
@@ -166,7 +170,14 @@ def leave(tx: Tx, record: SessionRecord, *, disconnect: bool) -> bool:
         False when a newer connection has taken the session over: nothing changed.
     """
     close = disconnect and record.kind == PrincipalKind.ROBOT.value
-    if not sessions.detach(tx.conn, record.id, record.epoch, tx.now_ms, close=close):
+    if not sessions.detach(
+        tx.conn,
+        record.id,
+        record.epoch,
+        tx.now_ms,
+        close=close,
+        dropped=not disconnect,
+    ):
         return False
     call_rows.dropped(tx, record.id, record.epoch)
     if close:

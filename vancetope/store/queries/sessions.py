@@ -32,14 +32,30 @@ def newest_unbound(
     principal: str,
     project_id: str,
     profile: str,
+    client_key: str,
+    client_id: str,
     seen_after: int,
+    dropped_before: int,
 ) -> SessionRecord | None:
-    """The newest resumable session nobody is connected to."""
+    """The newest resumable session nobody is connected to.
+
+    One whose client has just dropped is that client's alone until `dropped_before`.
+    """
     row = conn.execute(
         f"SELECT {_COLUMNS} FROM session WHERE principal = ? AND project_id = ?"
         " AND profile = ? AND closed_at IS NULL AND connected = 0 AND seen_at > ?"
+        " AND (client_key = ? OR client_id = ? OR dropped_at IS NULL"
+        "  OR dropped_at < ?)"
         " ORDER BY seen_at DESC, id DESC LIMIT 1",
-        (principal, project_id, profile, seen_after),
+        (
+            principal,
+            project_id,
+            profile,
+            seen_after,
+            client_key,
+            client_id,
+            dropped_before,
+        ),
     ).fetchone()
     return _record(row) if row else None
 
@@ -85,8 +101,8 @@ def attach(conn: sqlite3.Connection, record: SessionRecord) -> None:
     """A client is on this session again: its identity, the next epoch."""
     conn.execute(
         "UPDATE session SET client_key = ?, client_id = ?, client_name = ?,"
-        " client_type = ?, journal_id = ?, epoch = ?, connected = 1, seen_at = ?"
-        " WHERE id = ?",
+        " client_type = ?, journal_id = ?, epoch = ?, connected = 1, seen_at = ?,"
+        " dropped_at = NULL WHERE id = ?",
         (
             record.client_key,
             record.client_id,
@@ -101,13 +117,28 @@ def attach(conn: sqlite3.Connection, record: SessionRecord) -> None:
 
 
 def detach(
-    conn: sqlite3.Connection, session_id: str, epoch: int, now_ms: int, *, close: bool
+    conn: sqlite3.Connection,
+    session_id: str,
+    epoch: int,
+    now_ms: int,
+    *,
+    close: bool,
+    dropped: bool,
 ) -> bool:
-    """The connection of this epoch is gone; False when a newer one took over."""
+    """The connection of this epoch is gone; False when a newer one took over.
+
+    `dropped`: without a `disconnect`, so that the client may be back at any moment.
+    """
     cursor = conn.execute(
-        "UPDATE session SET connected = 0, seen_at = ?, closed_at = ?"
+        "UPDATE session SET connected = 0, seen_at = ?, dropped_at = ?, closed_at = ?"
         " WHERE id = ? AND epoch = ?",
-        (now_ms, now_ms if close else None, session_id, epoch),
+        (
+            now_ms,
+            now_ms if dropped else None,
+            now_ms if close else None,
+            session_id,
+            epoch,
+        ),
     )
     return cursor.rowcount == 1
 
@@ -126,10 +157,12 @@ def unbound_robots(conn: sqlite3.Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
-def detach_all(conn: sqlite3.Connection) -> list[str]:
+def detach_all(conn: sqlite3.Connection, now_ms: int) -> list[str]:
     """At boot nobody is connected; the ids of the sessions that seemed to be."""
     rows = conn.execute(
-        "UPDATE session SET connected = 0 WHERE connected = 1 RETURNING id"
+        "UPDATE session SET connected = 0, dropped_at = ? WHERE connected = 1"
+        " RETURNING id",
+        (now_ms,),
     ).fetchall()
     return [row[0] for row in rows]
 
