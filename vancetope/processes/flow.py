@@ -203,6 +203,9 @@ class Flow:
         self, task: TaskRecord, status: TaskStatus, error: JsonObject | None
     ) -> Iterator[tuple[TaskRecord, TaskStatus, Json, JsonObject | None]]:
         """Free those that may go on; yield those that are skipped in turn."""
+        if status is TaskStatus.DONE:
+            self._satisfy_all(task)
+            return
         by_failure = bool(error) and (error or {}).get("code") == SKIPPED_BY_FAILURE
         for dependent, uses in tasks.dependents(self.tx.conn, task.id):
             if dependent.status in TASK_ENDED:
@@ -223,6 +226,15 @@ class Flow:
                 }
                 yield dependent, TaskStatus.SKIPPED, None, reason
 
+    def _satisfy_all(self, ended: TaskRecord) -> None:
+        """As `_satisfy`, for all dependents: most only count one down."""
+        task_writes.count_down(self.tx.conn, ended.id)
+        for dependent in tasks.freed_or_misled(self.tx.conn, ended.id, ended.key):
+            if dependent.open_deps == 0:
+                self.ready(dependent)
+            else:
+                self.hold(dependent, TaskStatus.PENDING, self.dependency_of(dependent))
+
     def _satisfy(self, dependent: TaskRecord, ended: TaskRecord) -> None:
         left = max(0, dependent.open_deps - 1)
         task_writes.set_open_deps(self.tx.conn, dependent.id, left)
@@ -232,8 +244,8 @@ class Flow:
             self.hold(dependent, TaskStatus.PENDING, self.dependency_of(dependent))
 
     def dependency_of(self, task: TaskRecord) -> Cause:
-        """The cause of a task whose first open dependency is this one."""
-        key = tasks.first_open_dependency(self.tx.conn, task.id)
+        """What a task waits for: its last open dependency, which changes least."""
+        key = tasks.last_open_dependency(self.tx.conn, task.id)
         return causes.READY if key is None else causes.dependency(key)
 
     def _finished_parent(self, child: TaskRecord) -> TaskRecord | None:

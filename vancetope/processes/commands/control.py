@@ -237,7 +237,7 @@ def _wait_again(flow: Flow, task: TaskRecord) -> None:
     left = [one for one in above if one.status not in TASK_ENDED]
     if left:
         task_writes.set_open_deps(conn, task.id, len(left))
-        flow.hold(task, TaskStatus.PENDING, causes.dependency(left[0].key))
+        flow.hold(task, TaskStatus.PENDING, causes.dependency(left[-1].key))
 
 
 def steer(tx: Tx, who: Principal, process_id: str) -> Changed:

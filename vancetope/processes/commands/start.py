@@ -173,9 +173,11 @@ class Starter:
 
     def _insert_tasks(self, tx: Tx, flow: Flow, plan: tuple[PlannedTask, ...]) -> None:
         task_ids = {node.node: ids.new_id(ids.TASK, self.clock) for node in plan}
+        places = {node.node: place for place, node in enumerate(plan)}
         for rank, node in enumerate(plan, 1):
-            first = node.depends_on[0][0] if node.depends_on else None
-            cause = causes.READY if first is None else causes.dependency(first)
+            awaited = [on for on, _ in node.depends_on]
+            last = max(awaited, key=places.__getitem__, default=None)
+            cause = causes.READY if last is None else causes.dependency(last)
             task_writes.insert(
                 tx.conn,
                 task_id=task_ids[node.node],
@@ -193,7 +195,7 @@ class Starter:
                 cause=cause,
                 now_ms=tx.now_ms,
             )
-            if first is None:
+            if last is None:
                 flow.lane_ready(node.node)
         for node in plan:
             for on, uses in node.depends_on:

@@ -140,6 +140,16 @@ def set_open_deps(conn: sqlite3.Connection, task_id: str, count: int) -> None:
     conn.execute("UPDATE task SET open_deps = ? WHERE id = ?", (count, task_id))
 
 
+def count_down(conn: sqlite3.Connection, on_task_id: str) -> None:
+    """A task has ended: all that wait for it have one open dependency less."""
+    conn.execute(
+        "UPDATE task SET open_deps = open_deps - 1 WHERE ended_at IS NULL"
+        " AND open_deps > 0"
+        " AND id IN (SELECT task_id FROM task_dep WHERE on_task_id = ?)",
+        (on_task_id,),
+    )
+
+
 def set_open_children(conn: sqlite3.Connection, task_id: str, count: int) -> None:
     """How many children are still open."""
     conn.execute("UPDATE task SET open_children = ? WHERE id = ?", (count, task_id))

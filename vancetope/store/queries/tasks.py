@@ -345,6 +345,19 @@ def dependents(conn: sqlite3.Connection, task_id: str) -> list[tuple[TaskRecord,
     return [(_record(row), bool(row["uses"])) for row in rows]
 
 
+def freed_or_misled(
+    conn: sqlite3.Connection, task_id: str, key: str
+) -> list[TaskRecord]:
+    """Dependents without an open dependency, or whose cause names this one."""
+    rows = conn.execute(
+        f"SELECT {_prefixed('t')} FROM task_dep d JOIN task t ON t.id = d.task_id"
+        " WHERE d.on_task_id = ? AND t.ended_at IS NULL AND t.status = 'pending'"
+        " AND t.cause_kind = 'dependency' AND (t.open_deps = 0 OR t.cause_key = ?)",
+        (task_id, key),
+    )
+    return [_record(row) for row in rows]
+
+
 def dependencies(conn: sqlite3.Connection, task_id: str) -> list[TaskRecord]:
     """The tasks this one waits for."""
     rows = conn.execute(
@@ -355,11 +368,11 @@ def dependencies(conn: sqlite3.Connection, task_id: str) -> list[TaskRecord]:
     return [_record(row) for row in rows]
 
 
-def first_open_dependency(conn: sqlite3.Connection, task_id: str) -> str | None:
-    """The key of the first task this one waits for that has not ended."""
+def last_open_dependency(conn: sqlite3.Connection, task_id: str) -> str | None:
+    """The key of the last task, in execution order, this one waits for."""
     row = conn.execute(
         "SELECT t.key FROM task_dep d JOIN task t ON t.id = d.on_task_id"
-        " WHERE d.task_id = ? AND t.ended_at IS NULL ORDER BY t.rank LIMIT 1",
+        " WHERE d.task_id = ? AND t.ended_at IS NULL ORDER BY t.rank DESC LIMIT 1",
         (task_id,),
     ).fetchone()
     return row[0] if row else None
