@@ -215,13 +215,3 @@ def set_ended(
             call_id,
         ),
     )
-
-
-def set_epoch(
-    conn: sqlite3.Connection, call_id: str, *, session_id: str, epoch: int
-) -> None:
-    """The call's owner is back on a new connection."""
-    conn.execute(
-        "UPDATE call SET session_id = ?, epoch = ? WHERE id = ?",
-        (session_id, epoch, call_id),
-    )
